@@ -1,0 +1,51 @@
+VENV   ?= .venv
+PYTHON ?= python3
+BIN     = $(VENV)/bin
+READY   = $(VENV)/.ready
+INDEX   = _build/html/index.html
+WORKERS ?= 2
+
+export ASSIGN_ADD_RENDER = static
+export PYTHONHASHSEED = 0
+
+.PHONY: book test train execute serve student lint browser clean
+
+book: $(READY)
+	$(BIN)/jupyter-book build . --all -W -n --keep-going
+	@test -s $(INDEX)
+	@echo "The book is at $(abspath $(INDEX))"
+
+test: browser lint book
+	$(BIN)/pytest chapters --nbval --nbval-cell-timeout 60 -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest tests -n $(WORKERS) --dist loadfile
+
+train: $(READY)
+	$(BIN)/python -m assign_add_lib train $(ARGS)
+
+execute: $(READY)
+	$(BIN)/python tools/execute.py chapters/*.md
+
+student: $(READY)
+	$(BIN)/python tools/student.py chapters/*.ipynb
+
+serve: book
+	$(BIN)/python -m http.server --directory _build/html --bind localhost 8000
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/codespell
+
+browser:
+	@tools/browser.sh
+
+clean:
+	rm -rf _build student published .pytest_cache .ruff_cache
+
+# PyTorch goes first and alone: resolved together with the rest, it brings gigabytes of CUDA packages.
+$(READY): requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer: make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet "$$(grep ^torch== requirements.txt)"
+	$(BIN)/pip install --quiet -r requirements.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
