@@ -1,0 +1,21 @@
+// Redraws every attention view that still shows its picture, with CircuitsVis, which must be loaded.
+(() => {
+  for (const figure of document.querySelectorAll(".attention-view:not([data-drawn])")) {
+    figure.dataset.drawn = "";
+    const { attention, tokens } = JSON.parse(figure.querySelector("script").textContent);
+    const view = figure.querySelector(".view");
+    view.setAttribute("role", "img");
+    view.setAttribute("aria-label", view.querySelector("img").alt);
+    view.style = "display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1rem; background: white; color: black";
+    view.replaceChildren();
+    attention.forEach((pattern, index) => {
+      const layer = document.createElement("div");
+      layer.ariaHidden = "true";
+      layer.innerHTML = `<div style="text-align: center">layer ${index + 1}</div><div></div>`;
+      view.append(layer);
+      // CircuitsVis finds its place by an id, which has to be the page's own
+      layer.lastChild.id = `attention-${document.querySelectorAll(".attention-view [id]").length}`;
+      CircuitsVis.render(layer.lastChild.id, CircuitsVis.AttentionPattern, { attention: pattern, tokens });
+    });
+  }
+})();
