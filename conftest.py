@@ -1,0 +1,19 @@
+"""A notebook that runs longer than its budget fails, at the cell that overspends."""
+
+import time
+from collections import Counter
+
+import pytest
+
+NOTEBOOK_BUDGET = 60  # seconds
+spent = Counter()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    started = time.monotonic()
+    outcome = yield
+    spent[item.path] += time.monotonic() - started
+    if item.path.suffix == ".ipynb" and spent[item.path] > NOTEBOOK_BUDGET:
+        pytest.fail(f"{item.path.name} has run for more than {NOTEBOOK_BUDGET} s")
+    return outcome

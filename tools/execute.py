@@ -1,0 +1,30 @@
+"""Make each chapter's notebook anew from its text twin, run it, and keep nothing that differs from run to run."""
+
+import os
+import sys
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+
+BUDGET = 300  # seconds a cell may take; the tests are stricter
+
+
+def execute(path):
+    """The executed notebook of one text twin (or notebook)."""
+    notebook = jupytext.read(path)
+    NotebookClient(notebook, timeout=BUDGET, record_timing=False, resources={"metadata": {"path": path.parent}}).execute()
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+        cell.metadata.pop("execution", None)
+    notebook.metadata.get("language_info", {}).pop("version", None)
+    notebook.metadata.pop("widgets", None)
+    return notebook
+
+
+if __name__ == "__main__":
+    os.environ.update(ASSIGN_ADD_RENDER="static", PYTHONHASHSEED="0")
+    for path in map(Path, sys.argv[1:]):
+        nbformat.write(execute(path), path.with_suffix(".ipynb"))
+        print("executed", path)
