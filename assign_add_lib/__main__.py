@@ -1,0 +1,135 @@
+"""The command line: python -m assign_add_lib solve | train | export | bench."""
+
+import argparse
+import shlex
+import sys
+from dataclasses import fields
+
+from .task import Problem, Task
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str):
+        sys.exit(_refuse(f"{message} (try {self.prog} --help)"))
+
+
+def _refuse(message: object) -> int:
+    print("error:", " ".join(str(message).split()), file=sys.stderr)
+    return 2
+
+
+def solve(args: argparse.Namespace) -> None:
+    """Let a trained network answer one problem."""
+    from .circuits import last_logits
+    from .runs import load_run
+
+    run = load_run(args.run)
+    problem = Problem.parse(args.problem, run.task)
+    step = run.steps[-1] if args.step is None and run.steps else args.step
+    tokens = problem.tokens(args.spread)[None]
+    probability, answer = last_logits(run.weights(step), tokens).softmax(1).max(1)
+    print(problem)
+    print(f"network: {answer.item()}  (probability {probability.item():.3f}, run {run.name}, step {step})")
+    print(f"true:    {problem.answer}")
+
+
+def train(args: argparse.Namespace) -> None:
+    """Train a network into a folder, or go on with a run that was stopped."""
+    import torch
+
+    from .training import TrainConfig
+    from .training import train as train_run
+
+    given = vars(args)
+    task = Task(**{each.name: given[each.name] for each in fields(Task)})
+    config = TrainConfig(**{each.name: given[each.name] for each in fields(TrainConfig) if each.name != "task"}, task=task)
+    if args.threads is not None:
+        if args.threads < 1:
+            raise ValueError(f"threads must be at least 1, not {args.threads}")
+        torch.set_num_threads(args.threads)
+    command = shlex.join(["python", "-m", "assign_add_lib", *sys.argv[1:]])
+    folder = train_run(config, args.folder, args.device, not args.quiet, command)
+    print(f"finished: {folder}")
+
+
+def export(args: argparse.Namespace) -> None:
+    """Copy chosen checkpoints of a run into data/, as float16."""
+    from .runs import export as export_run
+
+    print(f"exported: {export_run(args.folder, args.name, args.steps)}")
+
+
+def bench(args: argparse.Namespace) -> None:
+    """Measure the speed of a training step, side by side with TransformerLens."""
+    from .speed import main
+
+    main(args.repeats)
+
+
+def _steps(text: str) -> list[int]:
+    """Read steps such as 0,1000,2000-3000:100 (a range with its stride)."""
+    steps = []
+    for part in text.split(","):
+        span, _, stride = part.partition(":")
+        first, _, last = span.partition("-")
+        try:
+            steps += range(int(first), int(last or first) + 1, int(stride or 1))
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{part!r} is neither a step nor a range such as 2000-3000:100") from None
+    return steps
+
+
+def parser() -> Parser:
+    """The parser of every command and its options."""
+    from .training import TrainConfig
+
+    main = Parser(prog="python -m assign_add_lib", description="A small transformer that assigns and adds.")
+    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(function):
+        made = commands.add_parser(function.__name__, help=function.__doc__, description=function.__doc__)
+        made.set_defaults(function=function)
+        return made
+
+    made = command(solve)
+    made.add_argument("problem", metavar="TEXT", help='a problem, such as "c=1, b=17, a=42, b+19=?"')
+    made.add_argument("--run", default="seed-42", help="a shipped run, or the folder of your own (default seed-42)")
+    made.add_argument("--step", type=int, help="a checkpoint of that run, the last if not given")
+    made.add_argument("--spread", type=int, metavar="SEED", help="spread the PADs by this seed instead of packing left")
+
+    made = command(train)
+    made.add_argument("folder", metavar="FOLDER", help="where the run goes; the same command takes up a stopped run")
+    for source in (TrainConfig, Task):
+        for each in fields(source):
+            if each.name != "task":
+                made.add_argument(f"--{each.name.replace('_', '-')}", type=each.type, default=each.default, help=f"default {each.default}")
+    made.add_argument("--device", help="cpu or cuda; CUDA where present if not given")
+    made.add_argument("--threads", type=int, help="CPU threads; as many as cores if not given")
+    made.add_argument("--quiet", action="store_true", help="no progress bar")
+
+    made = command(export)
+    made.add_argument("folder", metavar="FOLDER", help="the folder of a run")
+    made.add_argument("name", metavar="NAME", help="its name in data/runs")
+    made.add_argument("--steps", type=_steps, help="checkpoints to take, such as 0,500,2000-3000:100; all if not given")
+
+    made = command(bench)
+    made.add_argument("--repeats", type=int, default=40, help="timed repetitions of each row (default 40)")
+    return main
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; bad input gives one line on stderr and exit code 2."""
+    args = parser().parse_args(argv)
+    try:
+        args.function(args)
+    except (ValueError, OSError, RuntimeError) as error:
+        return _refuse(error)
+    except KeyboardInterrupt:
+        return _refuse("stopped; the same command takes it up again") + 128
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Circuits: what layer 1 and layer 2 can do, as tables over 90 embeddings, and the forward that computes with them.
+
+The model has no biases and no normalisation, so each part of it is a small matrix seen by the rows of
+C = [token embeddings; position embeddings]: layer 1 scores tokens and positions by C QK1 C^T, and moves C OV1.
+Layers are counted from 1.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from .model import Weights
+from .task import STUDY, Task
+
+
+def embedding_table(weights: Weights) -> Tensor:
+    """C: the token embeddings above the position embeddings, (d_vocab + length, d_model)."""
+    return torch.cat([weights.W_E, weights.W_pos])
+
+
+def QK(weights: Weights, layer: int) -> Tensor:
+    """W_Q W_K^T / sqrt(d_head) of a layer, (d_model, d_model): queries on the left, keys on the right."""
+    return weights.W_Q[layer - 1] @ weights.W_K[layer - 1].T / math.sqrt(weights.W_Q.shape[-1])
+
+
+def OV(weights: Weights, layer: int) -> Tensor:
+    """W_V W_O of a layer, (d_model, d_model): what attention moves."""
+    return weights.W_V[layer - 1] @ weights.W_O[layer - 1]
+
+
+def qk_table(weights: Weights) -> Tensor:
+    """C QK1 C^T: layer-1 score of every embedding (rows, as query) for every other (columns, as key).  Figure 6."""
+    C = embedding_table(weights)
+    return C @ QK(weights, 1) @ C.T
+
+
+def ov_table(weights: Weights) -> Tensor:
+    """C OV1: what layer 1 adds where it attends to each embedding, (d_vocab + length, d_model)."""
+    return embedding_table(weights) @ OV(weights, 1)
+
+
+def position_scores(weights: Weights, task: Task = STUDY) -> Tensor:
+    """P QK1 P^T over the positions of the assignments, (room, room).  Figure 7a."""
+    P = weights.W_pos[: task.room]
+    return P @ QK(weights, 1) @ P.T
+
+
+def variable_identity(weights: Weights, task: Task = STUDY) -> Tensor:
+    """(E_var OV1) QK2 (E_var OV1)^T, (V, V): does a moved variable look for its own name?  Figure 7b."""
+    moved = weights.W_E[task.first_variable :] @ OV(weights, 1)
+    return moved @ QK(weights, 2) @ moved.T
+
+
+def bare_addition(weights: Weights, task: Task = STUDY) -> Tensor:
+    """Logits (N, N, N) of relu((E_x + E_y) OV2 W_in) W_out W_U for all pairs (x, y): no attention, no skip path."""
+    pre = weights.W_E[: task.n_numbers] @ OV(weights, 2) @ weights.W_in  # (N, d_mlp), one operand's share
+    return (pre[:, None] + pre).relu() @ (weights.W_out @ weights.W_U)
+
+
+def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
+    """Logits (batch, N) at `=`, by the factored forward: exactly `forward(weights, tokens)[:, -1]`, much faster.
+
+    Layer 1 is read off the tables of C, layer 2 is computed for the one query at `=`, and no (batch, pos, d_model)
+    tensor is ever made.
+    """
+    w, (batch, length), d_vocab = weights, tokens.shape, len(weights.W_E)
+    C = torch.cat([w.W_E, w.W_pos[:length]])  # (rows, d_model)
+    moved = C @ OV(w, 1)  # C OV1
+    future = torch.full((length, length), -torch.inf, dtype=C.dtype, device=C.device).triu(1)
+
+    # layer 1, all positions: four table look-ups, token or position for token or position
+    S = C @ QK(w, 1) @ C.T
+    by_query = S[:d_vocab].index_select(0, tokens.flatten()).view(batch, length, -1) + S[d_vocab:]
+    to_token, to_position = by_query.split([d_vocab, length], -1)  # (batch, query, d_vocab), (batch, query, key)
+    scores = to_token.gather(2, tokens[:, None].expand(-1, length, -1)) + to_position
+    A = (scores + future).softmax(-1)  # (batch, query, key)
+
+    def scatter(attention):  # (batch, key) attention -> (batch, rows) weight of each row of C
+        on_tokens = attention.new_zeros(batch, d_vocab).scatter_add(1, tokens, attention)
+        return torch.cat([on_tokens, attention], 1)
+
+    def look_up(table):  # (batch, rows) -> (batch, key), for the token and the position of each key
+        for_token, for_position = table.split([d_vocab, length], 1)
+        return for_token.gather(1, tokens) + for_position
+
+    # layer 2, the query at `=` alone
+    x = w.W_E.index_select(0, tokens[:, -1]) + w.W_pos[length - 1] + scatter(A[:, -1]) @ moved  # (batch, d_model)
+    q = x @ QK(w, 2)
+    u = look_up(q @ moved.T)
+    scores = look_up(q @ C.T) + (A @ u[..., None]).squeeze(-1)
+    a2 = scores.softmax(-1)  # (batch, key)
+    through = (a2[:, None] @ A).squeeze(1)  # attention that reaches a key through layer 1
+    mixed = scatter(a2) @ C + scatter(through) @ moved
+    resid = x + mixed @ OV(w, 2)
+
+    # MLP and unembedding on one position
+    return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U)

@@ -1,0 +1,88 @@
+"""Files that are either whole or absent: atomic writes, and tensors that carry their own checksum."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+
+def write_atomic(path: str | Path, content: bytes | str) -> None:
+    """Write a whole file or nothing, by renaming a finished temporary one; OSError says what could not be written."""
+    path = Path(path)
+    content = content.encode() if isinstance(content, str) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def write_json(path: str | Path, value: dict) -> None:
+    """Write a JSON file, whole or not at all."""
+    write_atomic(path, json.dumps(value, indent=2) + "\n")
+
+
+def read_json(path: str | Path) -> dict:
+    """Read a JSON file; FileNotFoundError or ValueError names the file and what is wrong."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: not JSON ({error})") from None
+
+
+def _checksum(tensors: dict[str, Tensor], notes: dict[str, str]) -> str:
+    """SHA-256 of the notes and of every tensor's name, dtype, shape and bytes."""
+    digest = hashlib.sha256(json.dumps(notes, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        digest.update(tensor.contiguous().view(torch.uint8).numpy() if tensor.dim() else tensor.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def save_tensors(path: str | Path, tensors: dict[str, Tensor], **notes: str | int) -> None:
+    """Write tensors and short notes as one safetensors file with a checksum of it all, whole or not at all."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    notes = {name: str(note) for name, note in notes.items()}
+    write_atomic(path, save(tensors, notes | {"sha256": _checksum(tensors, notes)}))
+
+
+def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read tensors and notes back; ValueError where the file is not what `save_tensors` wrote."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        with safe_open(path, "pt") as file:
+            notes = dict(file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+    if notes.pop("sha256", None) != _checksum(tensors, notes):
+        raise ValueError(f"{path} is damaged: its checksum does not match its content")
+    return tensors, notes
+
+
+def file_sha256(path: str | Path) -> str:
+    """SHA-256 of a file's bytes."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

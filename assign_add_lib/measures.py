@@ -1,0 +1,105 @@
+"""Measures of a network: accuracy on sets of problems, and the seven progress measures."""
+
+import torch
+from torch import Tensor
+
+from .circuits import bare_addition, last_logits, position_scores, variable_identity
+from .model import Activations, Weights, run
+from .sampling import Batch, value_positions
+from .task import STUDY, Task
+
+
+@torch.no_grad()
+def predictions(weights: Weights, tokens: Tensor, chunk: int = 2000) -> Tensor:
+    """The number (batch,) that the network finds most likely at `=`."""
+    return torch.cat([last_logits(weights, part).argmax(1) for part in tokens.split(chunk)])
+
+
+def accuracy(weights: Weights, batch: Batch) -> float:
+    """Share of problems answered right."""
+    return (predictions(weights, batch.tokens) == batch.answers).float().mean().item()
+
+
+def accuracies(weights: Weights, sets: dict[str, Batch]) -> dict[str, float]:
+    """Accuracy on each set, by name."""
+    return {name: accuracy(weights, batch) for name, batch in sets.items()}
+
+
+@torch.no_grad()
+def ov2_mlp2_accuracy(weights: Weights, task: Task = STUDY) -> float:
+    """Accuracy over all N^2 pairs of the bare circuit relu((E_x + E_y) OV2 W_in) W_out W_U."""
+    numbers = torch.arange(task.n_numbers, device=weights.W_E.device)
+    answers = (numbers[:, None] + numbers) % task.n_numbers
+    return (bare_addition(weights, task).argmax(2) == answers).float().mean().item()
+
+
+@torch.no_grad()
+def qk1_num_to_prev_var(weights: Weights, task: Task = STUDY) -> float:
+    """Share of positions i >= 1 before `+` whose best-scored earlier position is i - 1, leaving out i - 2."""
+    scores = position_scores(weights, task)
+    i = torch.arange(task.room, device=scores.device)
+    allowed = (i < i[:, None]) & (i != i[:, None] - 2)
+    best = scores.masked_fill(~allowed, -torch.inf).argmax(1)
+    return (best == i - 1)[1:].float().mean().item()
+
+
+@torch.no_grad()
+def qk2_ov1_var_identity(weights: Weights, task: Task = STUDY) -> float:
+    """Share of variables that, moved by layer 1, score themselves highest in layer 2."""
+    best = variable_identity(weights, task).argmax(1)
+    return (best == torch.arange(task.n_variables, device=best.device)).float().mean().item()
+
+
+def attn_l1_equal_to_operands(activations: Activations, tokens: Tensor, task: Task = STUDY) -> float:
+    """Share of problems in which `=` gives its two largest layer-1 attentions to the operand positions."""
+    top = activations.pattern[:, 0, task.last].topk(2).indices.sort(1).values
+    return (top == torch.tensor([task.left, task.right], device=top.device)).all(1).float().mean().item()
+
+
+def attn_l1_num_to_prev(activations: Activations, tokens: Tensor, task: Task = STUDY) -> float:
+    """Share of assigned numbers whose largest layer-1 attention is on the position before."""
+    best = activations.pattern[:, 0, : task.room].argmax(2)  # (batch, room)
+    before = torch.arange(task.room, device=best.device) - 1
+    return (best == before)[tokens[:, : task.room] < task.n_numbers].float().mean().item()
+
+
+def attn_l2_equal_to_values(activations: Activations, tokens: Tensor, task: Task = STUDY) -> float:
+    """Share of problems in which `=` gives its two largest layer-2 attentions to the two numbers to add."""
+    top = activations.pattern[:, 1, task.last].topk(2).indices.sort(1).values
+    return (top == value_positions(tokens, task).sort(1).values).all(1).float().mean().item()
+
+
+def probe_l1_mid_var_from_num(activations: Activations, tokens: Tensor, task: Task = STUDY) -> float:
+    """Held-out accuracy of a linear probe that names an assigned number's variable after layer-1 attention.
+
+    A ridge classifier learns on every other problem and is tested on the rest.
+    """
+    from sklearn.linear_model import RidgeClassifier
+
+    stream = (activations.resid_pre + activations.attn_out[:, 0])[:, 1 : task.room]
+    variables = tokens[:, : task.room - 1]  # the token before each position
+    assigned = tokens[:, 1 : task.room] < task.n_numbers
+    learn, test = (
+        (stream[half][assigned[half]].cpu().numpy(), variables[half][assigned[half]].cpu().numpy())
+        for half in (slice(0, None, 2), slice(1, None, 2))
+    )
+    return float(RidgeClassifier().fit(*learn).score(*test))
+
+
+WEIGHT_MEASURES = (ov2_mlp2_accuracy, qk1_num_to_prev_var, qk2_ov1_var_identity)
+ATTENTION_MEASURES = (
+    attn_l1_equal_to_operands,
+    attn_l1_num_to_prev,
+    attn_l2_equal_to_values,
+    probe_l1_mid_var_from_num,
+)
+PROGRESS_MEASURES = tuple(measure.__name__ for measure in WEIGHT_MEASURES + ATTENTION_MEASURES)
+
+
+@torch.no_grad()
+def progress_measures(weights: Weights, batch: Batch, task: Task = STUDY) -> dict[str, float]:
+    """The seven progress measures by name, the last four on a batch such as `diagnostic_batch`.  Figure 12."""
+    activations = run(weights, batch.tokens)
+    return {measure.__name__: measure(weights, task) for measure in WEIGHT_MEASURES} | {
+        measure.__name__: measure(activations, batch.tokens, task) for measure in ATTENTION_MEASURES
+    }

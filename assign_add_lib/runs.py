@@ -1,0 +1,156 @@
+"""Runs: what a training left behind, shipped in data/ or in any folder, checked as it is read."""
+
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from .files import file_sha256, load_tensors, read_json, save_tensors, write_atomic, write_json
+from .model import Weights
+from .task import Split, Task
+from .training import TrainConfig, checkpoint_path
+
+MANIFEST = "MANIFEST.sha256"
+
+
+def data_folder() -> Path:
+    """The shipped data: beside the package in a checkout, inside it once installed."""
+    inside = Path(__file__).parent / "data"
+    return inside if inside.is_dir() else Path(__file__).parents[1] / "data"
+
+
+def shipped_runs() -> list[str]:
+    """Names of the runs that come with the package."""
+    return sorted(folder.parent.name for folder in data_folder().glob("runs/*/config.json"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its config, split, metrics, and weights at its checkpoints.
+
+    `sums` holds the expected SHA-256 of each file, by its path in the folder; empty for a run that is not shipped.
+    """
+
+    folder: Path
+    sums: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.folder.name
+
+    def _checked(self, path: Path) -> Path:
+        expected = self.sums.get(path.relative_to(self.folder).as_posix())
+        if path.is_file() and self.sums and file_sha256(path) != expected:
+            raise ValueError(f"{path} is damaged: its checksum is not the one in {MANIFEST}")
+        return path
+
+    @cached_property
+    def _description(self) -> dict:
+        return read_json(self._checked(self.folder / "config.json"))
+
+    @cached_property
+    def config(self) -> TrainConfig:
+        """The config it was trained with."""
+        return TrainConfig.from_dict(self._description["config"])
+
+    @property
+    def task(self) -> Task:
+        """The sizes of its task."""
+        return self.config.task
+
+    @cached_property
+    def split(self) -> Split:
+        """The pairs and variables that it was trained on, as stored, not drawn again."""
+        return Split.from_dict(self.task, self._description["split"])
+
+    @property
+    def record(self) -> dict:
+        """How it was made: command, seconds, machine, version of torch."""
+        return self._description["record"]
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """Loss, nine accuracies and seven progress measures, indexed by step."""
+        path = self._checked(self.folder / "metrics.csv")
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {path}")
+        return pd.read_csv(path, index_col="step")
+
+    @cached_property
+    def steps(self) -> list[int]:
+        """The steps whose weights are kept."""
+        return sorted(int(path.stem.removeprefix("step-")) for path in self.folder.glob("checkpoints/step-*.safetensors"))
+
+    def weights(self, step: int | None = None) -> Weights:
+        """The weights at a checkpoint, the last by default, in float32; ValueError lists the steps there are."""
+        if step is None and self.steps:
+            step = self.steps[-1]
+        if step not in self.steps:
+            there = ", ".join(map(str, self.steps)) or "none"
+            raise ValueError(f"{self.name} has no checkpoint at step {step}; there are: {there}")
+        path = self._checked(checkpoint_path(self.folder, step))
+        tensors, _ = load_tensors(path)
+        try:
+            return Weights(**tensors).to(torch.float32)
+        except TypeError:
+            raise ValueError(f"{path} does not hold the weights of this network") from None
+
+
+def load_run(name: str | Path) -> Run:
+    """Open a shipped run by name, or any run by its folder; FileNotFoundError lists the runs there are."""
+    folder = data_folder() / "runs" / str(name)
+    if "/" not in str(name) and (folder / "config.json").is_file():
+        return Run(folder, _read_manifest().get(str(name), {}))
+    if (Path(name) / "config.json").is_file():
+        return Run(Path(name), {})
+    raise FileNotFoundError(f"there is no run {name}; shipped runs: {', '.join(shipped_runs()) or 'none'}, or give a run's folder")
+
+
+def _read_manifest() -> dict[str, dict[str, str]]:
+    """The expected checksums of the shipped runs: run -> path in its folder -> SHA-256."""
+    path, sums = data_folder() / MANIFEST, {}
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    for line in path.read_text().splitlines():
+        digest, _, file = line.partition("  ")
+        kind, _, rest = file.partition("/")
+        if kind == "runs":
+            run, _, inner = rest.partition("/")
+            sums.setdefault(run, {})[inner] = digest
+    return sums
+
+
+def write_manifest(data: Path | None = None) -> Path:
+    """Write the checksums of all shipped files anew."""
+    data = data or data_folder()
+    files = sorted(path for path in data.rglob("*") if path.is_file() and path.name != MANIFEST)
+    write_atomic(data / MANIFEST, "".join(f"{file_sha256(path)}  {path.relative_to(data).as_posix()}\n" for path in files))
+    return data / MANIFEST
+
+
+def export(folder: str | Path, name: str, steps: list[int] | None = None, data: Path | None = None) -> Path:
+    """Copy a local run into data/runs/NAME: config, metrics, and the weights of some steps as float16.
+
+    All checkpoints by default.  Raises FileExistsError rather than overwrite a run, ValueError for a step that the
+    run does not have.
+    """
+    run, target = load_run(folder), (data or data_folder()) / "runs" / name
+    if not name or "/" in name or name.startswith("."):
+        raise ValueError(f"a run needs a plain name, not {name!r}")
+    if target.exists():
+        raise FileExistsError(f"{target} exists; a shipped run is never overwritten")
+    chosen = run.steps if steps is None else sorted(set(steps))
+    making = target.with_name(f".{name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    for step in chosen:
+        halves = {tensor_name: tensor.half() for tensor_name, tensor in run.weights(step).tensors().items()}
+        save_tensors(checkpoint_path(making, step), halves, step=step)
+    write_json(making / "config.json", read_json(run.folder / "config.json"))
+    write_atomic(making / "metrics.csv", (run.folder / "metrics.csv").read_bytes())
+    making.rename(target)
+    write_manifest(data)
+    return target

@@ -1,0 +1,217 @@
+"""Whole batches of problems in a few tensor operations."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .task import STUDY, Split, Task
+
+EVALUATION_SETS = (
+    "0-var train",
+    "0-var add-restricted",
+    "1-var train",
+    "1-var add-restricted",
+    "1-var var-restricted",
+    "2-var train",
+    "2-var add-restricted",
+    "2-var var-restricted (1)",
+    "2-var var-restricted (2)",
+)
+
+
+class Batch(NamedTuple):
+    """Problems as the network reads them, with the right answers."""
+
+    tokens: Tensor  # (batch, length) token ids
+    answers: Tensor  # (batch,) numbers
+
+
+def lay_out(task: Task, left: Tensor, right: Tensor, x: Tensor, y: Tensor, generator: torch.Generator) -> Batch:
+    """Write questions out as sequences, with random distractors, order and PADs.
+
+    `left` and `right` (batch,) are variables by index, with V for a constant; `x` and `y` (batch,) are the numbers
+    to add.  The number of assignments is uniform on 1..slots, and at least the number of variables that the
+    question uses; distractors are distinct and their numbers uniform; each PAD falls independently into one of the
+    gaps around the assignments.
+    """
+    V, slots, room, batch, device = task.n_variables, task.slots, task.room, len(x), x.device
+
+    def rand(*shape):
+        return torch.rand(batch, *shape, generator=generator, device=device)
+
+    left, right, x, y = (each[:, None] for each in (left, right, x, y))
+    variable, slot = torch.arange(V, device=device), torch.arange(slots, device=device)
+    used = (variable == left) | (variable == right)  # (batch, V)
+    n = torch.maximum((rand(1) * slots).long() + 1, used.sum(1, keepdim=True))
+
+    assigned = (rand(V) - used.float()).argsort(1)[:, :slots]  # the first n count, operands before distractors
+    shuffle = (rand(slots) + (slot >= n)).argsort(1)  # the first n in random order
+    variables = assigned.gather(1, shuffle)  # (batch, slots)
+    values = (rand(slots) * task.n_numbers).long()
+    values = torch.where(variables == left, x, torch.where(variables == right, y, values))
+
+    pad = torch.arange(room - 2, device=device)
+    gap = torch.where(pad < room - 2 * n, (rand(room - 2) * (n + 1)).long(), slots)
+    pads_before = (gap[:, :, None] <= slot).sum(1)  # (batch, slots)
+    start = torch.where(slot < n, 2 * slot + pads_before, task.length)  # unused slots fall past the end
+
+    tokens = torch.full((batch, task.length + 2), task.pad, device=device)
+    tokens.scatter_(1, start, task.first_variable + variables)
+    tokens.scatter_(1, start + 1, values)
+    tokens[:, task.room] = task.plus
+    tokens[:, task.left : task.left + 1] = torch.where(left < V, task.first_variable + left, x)
+    tokens[:, task.right : task.right + 1] = torch.where(right < V, task.first_variable + right, y)
+    tokens[:, task.last] = task.equal
+    return Batch(tokens[:, : task.length].contiguous(), ((x + y) % task.n_numbers).squeeze(1))
+
+
+def forms(task: Task, lefts: tuple[int, ...] | None, rights: tuple[int, ...] | None) -> Tensor:
+    """Question forms, weight 1 each: a left variable with a right one, never the same twice; None is a constant.
+
+    Shape (V + 1, V + 1): the last row and the last column stand for a constant.
+    """
+    V = task.n_variables
+    table = torch.zeros(V + 1, V + 1)
+    rows, columns = ([V] if side is None else list(side) for side in (lefts, rights))
+    table[torch.tensor(rows)[:, None], torch.tensor(columns)] = 1
+    table[range(V), range(V)] = 0
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A law of problems: how often each question form is asked, and which pairs of numbers, all equally often.
+
+    `forms` (V + 1, V + 1) holds the weight of each left and right operand (see `forms`), `pairs` (N, N) the
+    allowed ordered pairs.  It samples on the device of its tensors.
+    """
+
+    task: Task
+    forms: Tensor
+    pairs: Tensor
+
+    @cached_property
+    def _pair_list(self) -> Tensor:
+        return self.pairs.nonzero()
+
+    @cached_property
+    def _cumulative(self) -> Tensor:
+        return self.forms.flatten().double().cumsum(0)
+
+    def __bool__(self) -> bool:
+        """Whether there is any such problem."""
+        return bool(self.forms.sum() > 0) and bool(self.pairs.any())
+
+    def to(self, device: torch.device | str) -> "Population":
+        """The same law on another device."""
+        return Population(self.task, self.forms.to(device), self.pairs.to(device))
+
+    def sample(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw `size` problems; the generator must live on the same device."""
+        device = self.forms.device
+        draw = torch.rand(size, generator=generator, device=device, dtype=torch.double) * self._cumulative[-1]
+        form = torch.searchsorted(self._cumulative, draw, right=True)
+        pair = torch.randint(len(self._pair_list), (size,), generator=generator, device=device)
+        x, y = self._pair_list[pair].unbind(1)
+        side = self.task.n_variables + 1
+        return lay_out(self.task, form // side, form % side, x, y, generator)
+
+
+def training_population(split: Split, r: float = 1.0) -> Population:
+    """The training mixture: 0-var : 1-var left : 1-var right : 2-var = 12 : 10 : 10 : 10r.
+
+    Every 1-var question form weighs 1, the 0-var form as much as there are variables, and all 2-var forms together
+    r times the 1-var forms of one side.
+    """
+    task, left, right = split.task, split.variables("left"), split.variables("right")
+    two = forms(task, left, right)
+    weights = (
+        task.n_variables * forms(task, None, None)
+        + forms(task, left, None)
+        + forms(task, None, right)
+        + r * len(left) * two / two.sum()
+    )
+    return Population(task, weights, split.train_pairs)
+
+
+def evaluation_populations(split: Split) -> dict[str, Population]:
+    """The laws of the nine evaluation sets, by name.
+
+    *add-restricted*: held-out pairs, variables where training puts them.  *var-restricted*: training pairs, with a
+    variable where it never stood: for 2-var (1) exactly one of the two operands, (2) both.
+    """
+    task, left, right = split.task, split.variables("left"), split.variables("right")
+    one = forms(task, left, None) + forms(task, None, right)
+    one_restricted = forms(task, split.never_left, None) + forms(task, None, split.never_right)
+    either = forms(task, split.never_left, right) + forms(task, left, split.never_right)
+    both = forms(task, split.never_left, split.never_right)
+    seen, unseen = split.train_pairs, split.held_out_pairs
+    laws = (
+        (forms(task, None, None), seen),
+        (forms(task, None, None), unseen),
+        (one, seen),
+        (one, unseen),
+        (one_restricted, seen),
+        (forms(task, left, right), seen),
+        (forms(task, left, right), unseen),
+        (either, seen),
+        (both, seen),
+    )
+    return {name: Population(task, weights, pairs) for name, (weights, pairs) in zip(EVALUATION_SETS, laws)}
+
+
+def evaluation_sets(split: Split, seed: int = 1, size: int = 2000) -> dict[str, Batch]:
+    """The nine evaluation sets, `size` problems each; a set that cannot have any (V = 2, say) is left out."""
+    generator = torch.Generator().manual_seed(seed)
+    return {name: law.sample(size, generator) for name, law in evaluation_populations(split).items() if law}
+
+
+def exact_sets(split: Split, seed: int = 2) -> dict[str, Batch]:
+    """The final exact evaluation: nothing is sampled but distractors and layout.
+
+    `0-var held-out`: every held-out pair once.  `2-var held-out`: every ordered pair of different variables with
+    every held-out pair of numbers, and with every training pair too where training never puts these variables so.
+    """
+    task, generator = split.task, torch.Generator().manual_seed(seed)
+    V, unseen = task.n_variables, split.held_out_pairs.nonzero()
+    allowed = forms(task, split.variables("left"), split.variables("right"))[:V, :V].bool()
+    different = ~torch.eye(V, dtype=torch.bool)
+
+    def cross(variable_pairs, number_pairs):
+        form = variable_pairs.repeat_interleave(len(number_pairs), 0)
+        return torch.cat([form, number_pairs.repeat(len(variable_pairs), 1)], 1)
+
+    held_out = cross(different.nonzero(), unseen)
+    restricted = cross((different & ~allowed).nonzero(), split.train_pairs.nonzero())
+    constant = cross(torch.tensor([[V, V]]), unseen)
+    return {
+        name: lay_out(task, *rows.unbind(1), generator)
+        for name, rows in {"0-var held-out": constant, "2-var held-out": torch.cat([held_out, restricted])}.items()
+    }
+
+
+def diagnostic_batch(split: Split, seed: int = 3, size: int = 512) -> Batch:
+    """The fixed batch of the progress measures: 0-var, 1-var left and 1-var right in equal parts, as in training."""
+    task, generator = split.task, torch.Generator().manual_seed(seed)
+    kinds = (
+        forms(task, None, None),
+        forms(task, split.variables("left"), None),
+        forms(task, None, split.variables("right")),
+    )
+    sizes = [(size + 2 - place) // 3 for place in range(3)]
+    parts = [Population(task, kind, split.train_pairs).sample(n, generator) for kind, n in zip(kinds, sizes)]
+    return Batch(*(torch.cat(column) for column in zip(*parts)))
+
+
+def value_positions(tokens: Tensor, task: Task = STUDY) -> Tensor:
+    """Where the two numbers to add stand: (batch, 2) positions.
+
+    For a constant operand that is the operand's own position, for a variable the position of its assigned number.
+    """
+    operands = tokens[:, [task.left, task.right]]  # (batch, 2)
+    found = tokens[:, None, : task.room] == operands[:, :, None]  # (batch, 2, room)
+    own = torch.tensor([task.left, task.right], device=tokens.device)
+    return torch.where(operands >= task.first_variable, found.int().argmax(2) + 1, own)

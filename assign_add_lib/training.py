@@ -1,0 +1,233 @@
+"""Training: AdamW on fresh problems, with metrics, checkpoints, and resuming to the same bits."""
+
+import csv
+import io
+import math
+import os
+import platform
+import time
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+import torch
+from torch.nn.functional import cross_entropy
+from tqdm.auto import tqdm
+
+from .circuits import last_logits
+from .files import load_tensors, read_json, save_tensors, write_atomic, write_json
+from .measures import PROGRESS_MEASURES, accuracies, progress_measures
+from .model import Weights
+from .sampling import EVALUATION_SETS, Batch, Population, diagnostic_batch, evaluation_sets, training_population
+from .task import STUDY, Split, Task
+
+METRICS = ("step", "loss", *EVALUATION_SETS, *PROGRESS_MEASURES)
+BATCH_SEED = 1_000_000  # added to the seed, so that batches and initialisation draw from different streams
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Everything that decides a run, down to its bits on one machine; the defaults are the study's."""
+
+    seed: int = 42  # decides split, initialisation and batches
+    steps: int = 30_000
+    train_fraction: float = 0.7  # of all ordered pairs, the share that training may see
+    r: float = 1.0  # frequency of 2-var problems, relative to either kind of 1-var problem
+    batch_size: int = 512
+    lr: float = 1e-3
+    weight_decay: float = 0.02
+    beta1: float = 0.9
+    beta2: float = 0.999
+    d_model: int = 128
+    d_mlp: int = 512
+    log_every: int = 100  # steps between rows of metrics, and between saved states
+    checkpoint_every: int = 100  # steps between kept weights; a multiple of log_every
+    task: Task = field(default=STUDY)
+
+    def __post_init__(self):
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.type is int and (not isinstance(value, int) or isinstance(value, bool)):
+                raise ValueError(f"{each.name} must be a whole number, not {value!r}")
+            if each.type is float and (not isinstance(value, (int, float)) or not math.isfinite(value)):
+                raise ValueError(f"{each.name} must be a finite number, not {value!r}")
+        for name in ("steps", "batch_size", "d_model", "d_mlp", "log_every", "checkpoint_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name, low, high in (("beta1", 0, 1), ("beta2", 0, 1), ("r", 0, math.inf), ("weight_decay", 0, math.inf)):
+            if not low <= getattr(self, name) < high:
+                raise ValueError(f"{name} must be from {low} to below {high}, not {getattr(self, name)}")
+        if not 0 <= self.seed < 2**31:
+            raise ValueError(f"seed must be from 0 to {2**31 - 1}, not {self.seed}")
+        if not 0 < self.train_fraction <= 1:
+            raise ValueError(f"train_fraction must be above 0 and at most 1, not {self.train_fraction}")
+        if self.lr <= 0:
+            raise ValueError(f"lr must be above 0, not {self.lr}")
+        if self.checkpoint_every % self.log_every:
+            raise ValueError(f"checkpoint_every ({self.checkpoint_every}) must be a multiple of log_every ({self.log_every})")
+
+    @classmethod
+    def from_dict(cls, values: dict) -> "TrainConfig":
+        """Read a config back from plain values; ValueError names what is unknown or missing."""
+        known = {each.name for each in fields(cls)}
+        if set(values) != known:
+            raise ValueError(f"the config has the wrong entries: {', '.join(sorted(set(values) ^ known))}")
+        return cls(**{**values, "task": Task(**values["task"])})
+
+    def to_dict(self) -> dict:
+        """The config as plain values."""
+        return asdict(self)
+
+
+def checkpoint_path(folder: Path, step: int) -> Path:
+    """Where a run folder keeps the weights of one step."""
+    return Path(folder) / "checkpoints" / f"step-{step:06d}.safetensors"
+
+
+class Trainer:
+    """A run in progress: weights, optimiser, batch generator and the steps done."""
+
+    def __init__(self, config: TrainConfig, device: torch.device | str = "cpu"):
+        self.config, self.device, self.step = config, torch.device(device), 0
+        self.split = Split.draw(config.task, config.seed, config.train_fraction)
+        self.population: Population = training_population(self.split, config.r).to(device)
+        self.generator = torch.Generator(device).manual_seed(BATCH_SEED + config.seed)
+        self.weights = Weights.init(config.task, config.seed, config.d_model, config.d_mlp).to(device).trainable()
+        self.optimizer = torch.optim.AdamW(
+            self.weights.tensors().values(),
+            lr=config.lr,
+            betas=(config.beta1, config.beta2),
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+
+    def advance(self, logits=last_logits) -> float:
+        """One step of AdamW on one fresh batch; returns its loss, and raises ValueError where that is not finite."""
+        batch = self.population.sample(self.config.batch_size, self.generator)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = cross_entropy(logits(self.weights, batch.tokens), batch.answers)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise ValueError(f"the loss is {value} at step {self.step}; training stops here, try a smaller lr")
+        loss.backward()
+        self.optimizer.step()
+        self.step += 1
+        return value
+
+    def save(self, path: Path) -> None:
+        """Write the whole state, from which training goes on to the same bits."""
+        tensors = {f"weights.{name}": tensor for name, tensor in self.weights.tensors().items()}
+        for name, tensor in self.weights.tensors().items():
+            tensors |= {f"{key}.{name}": value for key, value in self.optimizer.state[tensor].items()}
+        save_tensors(path, tensors | {"generator": self.generator.get_state()}, step=self.step)
+
+    def load(self, path: Path) -> None:
+        """Take up a state that `save` wrote; ValueError where it is damaged or of another shape."""
+        tensors, notes = load_tensors(path)
+        try:
+            with torch.no_grad():
+                for name, tensor in self.weights.tensors().items():
+                    tensor.copy_(tensors[f"weights.{name}"])
+                    keys = ("step", "exp_avg", "exp_avg_sq")
+                    if f"step.{name}" in tensors:
+                        self.optimizer.state[tensor] = {key: tensors[f"{key}.{name}"].to(self.device) for key in keys}
+            self.generator.set_state(tensors["generator"])
+            self.step = int(notes["step"])
+        except (KeyError, RuntimeError, ValueError):
+            raise ValueError(f"{path} is not the state of a run with this config") from None
+
+
+def _metrics_text(rows: list[dict]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, METRICS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: value if name == "step" else f"{value:.6g}" for name, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _read_metrics(path: Path, last_step: int) -> list[dict]:
+    with path.open(newline="") as file:
+        rows = [{name: float(value or "nan") for name, value in row.items()} for row in csv.DictReader(file)]
+    return [row | {"step": int(row["step"])} for row in rows if row["step"] <= last_step]
+
+
+def machine_shape(device: torch.device) -> str:
+    """The kind of machine in a few words: processor family, cores in use, device."""
+    accelerator = f", {torch.cuda.get_device_name(device)}" if device.type == "cuda" else ""
+    return f"{platform.machine()}, {torch.get_num_threads()} threads of {os.cpu_count()} cores{accelerator}"
+
+
+def _take_up(trainer: Trainer, folder: Path) -> tuple[list[dict], float]:
+    """Go on with the run in a folder, or begin it; returns the metrics so far and the seconds spent."""
+    config_file, state_file = folder / "config.json", folder / "state.safetensors"
+    if not config_file.exists():
+        if folder.exists() and any(folder.iterdir()):
+            raise ValueError(f"{folder} is not empty and holds no run; choose another folder")
+        return [], 0.0
+    kept = read_json(config_file)
+    theirs, ours = kept.get("config", {}), trainer.config.to_dict()
+    if theirs != ours:
+        changed = ", ".join(f"{name} {theirs.get(name)!r} -> {ours.get(name)!r}" for name in ours if theirs.get(name) != ours[name])
+        raise ValueError(f"{folder} holds a run with another config ({changed or 'other entries'}); choose another folder")
+    if not state_file.exists():
+        if len(list((folder / "checkpoints").glob("*.safetensors"))) > 1:
+            raise ValueError(f"{folder} holds a run without its state.safetensors, so it cannot go on; choose another folder")
+        return [], 0.0
+    trainer.load(state_file)
+    if trainer.step >= trainer.config.steps:
+        raise ValueError(f"{folder} holds a finished run of {trainer.step} steps, which is never overwritten; choose another folder")
+    rows = _read_metrics(folder / "metrics.csv", trainer.step) if (folder / "metrics.csv").exists() else []
+    if [row["step"] for row in rows] != list(range(0, trainer.step + 1, trainer.config.log_every)):
+        raise ValueError(f"{folder / 'metrics.csv'} is damaged: it lacks rows up to step {trainer.step}, where the state stands")
+    return rows, float(kept.get("record", {}).get("seconds", 0))
+
+
+def train(
+    config: TrainConfig, folder: str | Path, device: str | None = None, progress: bool = True, command: str = "", stop: int | None = None
+) -> Path:
+    """Train a network into a folder, or go on with the run that stands there; returns the folder.
+
+    The folder gets config.json, metrics.csv (a row every `log_every` steps), checkpoints/, and state.safetensors, from
+    which a killed run goes on.  It uses CUDA where present, unless `device` says otherwise.  `stop` ends early, to be
+    resumed.  Raises ValueError where the folder holds a finished, damaged or different run or the loss is not finite,
+    OSError where the folder cannot be written; what was last saved stays intact.
+    """
+    folder, started = Path(folder), time.monotonic()
+    trainer = Trainer(config, device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    rows, seconds = _take_up(trainer, folder)
+    split = trainer.split
+    sets = {name: Batch(*(each.to(trainer.device) for each in batch)) for name, batch in evaluation_sets(split).items()}
+    diagnostic = Batch(*(each.to(trainer.device) for each in diagnostic_batch(split)))
+    unseen = training_population(split, config.r).sample(2000, torch.Generator().manual_seed(4))
+    unseen = Batch(*(each.to(trainer.device) for each in unseen))
+
+    def keep():
+        with torch.no_grad():
+            loss = cross_entropy(last_logits(trainer.weights, unseen.tokens), unseen.answers).item()
+        if not math.isfinite(loss):
+            raise ValueError(f"the loss is {loss} at step {trainer.step}; training stops here, try a smaller lr")
+        scores = {name: math.nan for name in EVALUATION_SETS} | accuracies(trainer.weights, sets)
+        record = {
+            "command": command,
+            "seconds": round(seconds + time.monotonic() - started, 1),
+            "machine": machine_shape(trainer.device),
+            "torch": torch.__version__,
+        }
+        write_json(folder / "config.json", {"config": config.to_dict(), "split": split.to_dict(), "record": record})
+        rows.append({"step": trainer.step, "loss": loss} | scores | progress_measures(trainer.weights, diagnostic, config.task))
+        write_atomic(folder / "metrics.csv", _metrics_text(rows))
+        if trainer.step % config.checkpoint_every == 0 or trainer.step == config.steps:
+            save_tensors(checkpoint_path(folder, trainer.step), trainer.weights.tensors(), step=trainer.step)
+        trainer.save(folder / "state.safetensors")
+
+    if not rows:
+        keep()
+    last = min(stop or config.steps, config.steps)
+    with tqdm(total=config.steps, initial=trainer.step, desc=folder.name, unit="step", disable=not progress) as bar:
+        while trainer.step < last:
+            loss = trainer.advance()
+            bar.update()
+            if trainer.step % config.log_every == 0 or trainer.step == config.steps:
+                keep()
+                shown = {name: f"{rows[-1][name]:.2f}" for name in ("0-var train", "1-var train", "2-var train")}
+                bar.set_postfix(loss=f"{loss:.3f}", **shown)
+    return folder
