@@ -104,7 +104,8 @@ def parser() -> Parser:
     for source in (TrainConfig, Task):
         for each in fields(source):
             if each.name != "task":
-                made.add_argument(f"--{each.name.replace('_', '-')}", type=each.type, default=each.default, help=f"default {each.default}")
+                option = f"--{each.name.replace('_', '-')}"
+                made.add_argument(option, type=each.type, default=each.default, help=f"default {each.default}")
     made.add_argument("--device", help="cpu or cuda; CUDA where present if not given")
     made.add_argument("--threads", type=int, help="CPU threads; as many as cores if not given")
     made.add_argument("--quiet", action="store_true", help="no progress bar")

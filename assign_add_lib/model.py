@@ -94,7 +94,7 @@ class Weights:
         """Read the weights back; ValueError if the bridge uses a bias or a first MLP, which this network lacks."""
         state = {name: theirs.detach().clone() for name, theirs in bridge.state_dict().items()}
         tensors = {}
-        for name, (ours, layer, transposed) in LENS_NAMES.items():
+        for name, (ours, _, transposed) in LENS_NAMES.items():
             matrix = state.pop(name)
             tensors.setdefault(ours, []).append(matrix.T if transposed else matrix)
         for name, rest in state.items():

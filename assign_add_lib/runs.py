@@ -107,7 +107,8 @@ def load_run(name: str | Path) -> Run:
         return Run(folder, _read_manifest().get(str(name), {}))
     if (Path(name) / "config.json").is_file():
         return Run(Path(name), {})
-    raise FileNotFoundError(f"there is no run {name}; shipped runs: {', '.join(shipped_runs()) or 'none'}, or give a run's folder")
+    there = ", ".join(shipped_runs()) or "none"
+    raise FileNotFoundError(f"there is no run {name}; shipped runs: {there}; or give a run's folder")
 
 
 def _read_manifest() -> dict[str, dict[str, str]]:

@@ -174,7 +174,7 @@ class Problem:
         `=?` are free.  Raises ValueError with one line that says what was wrong and what is allowed.
         """
         if not text.isascii():
-            raise ValueError(f"the problem holds a character outside ASCII; write it like c=1, b=17, b+19=?, not {_shown(text)!a}")
+            raise ValueError(f"the problem holds a character outside ASCII: {ascii(text[:40])}; write it like c=1, b=17, b+19=?")
         pieces = [re.sub(r"\s+", " ", piece) for piece in re.split(r"\s*[,;\n]\s*", text.lower().strip())]
         while pieces and not pieces[-1]:
             pieces.pop()
@@ -186,7 +186,7 @@ class Problem:
             where = f"assignment {place}"
             match = re.fullmatch(r"([a-z]+) ?= ?(\S+)", piece)
             if not match:
-                raise ValueError(f"{where}: {_shown(piece)} does not read as variable=number, and only the last piece may be the sum")
+                raise ValueError(f"{where}: {_shown(piece)} does not read as variable=number; the sum comes last, and once")
             variable, value = (_read_symbol(part, task, where) for part in match.groups())
             if isinstance(value, str):
                 raise ValueError(f"{where}: {_shown(piece)} sets a variable to a variable; a variable takes a number")

@@ -166,15 +166,15 @@ def _take_up(trainer: Trainer, folder: Path) -> tuple[list[dict], float]:
     kept = read_json(config_file)
     theirs, ours = kept.get("config", {}), trainer.config.to_dict()
     if theirs != ours:
-        changed = ", ".join(f"{name} {theirs.get(name)!r} -> {ours.get(name)!r}" for name in ours if theirs.get(name) != ours[name])
-        raise ValueError(f"{folder} holds a run with another config ({changed or 'other entries'}); choose another folder")
+        changed = [f"{name} {theirs.get(name)!r} -> {ours[name]!r}" for name in ours if theirs.get(name) != ours[name]]
+        raise ValueError(f"{folder} holds a run with another config ({', '.join(changed)}); choose another folder")
     if not state_file.exists():
         if len(list((folder / "checkpoints").glob("*.safetensors"))) > 1:
             raise ValueError(f"{folder} holds a run without its state.safetensors, so it cannot go on; choose another folder")
         return [], 0.0
     trainer.load(state_file)
     if trainer.step >= trainer.config.steps:
-        raise ValueError(f"{folder} holds a finished run of {trainer.step} steps, which is never overwritten; choose another folder")
+        raise ValueError(f"{folder} holds a finished run, which is never overwritten; choose another folder")
     rows = _read_metrics(folder / "metrics.csv", trainer.step) if (folder / "metrics.csv").exists() else []
     if [row["step"] for row in rows] != list(range(0, trainer.step + 1, trainer.config.log_every)):
         raise ValueError(f"{folder / 'metrics.csv'} is damaged: it lacks rows up to step {trainer.step}, where the state stands")
@@ -182,7 +182,12 @@ def _take_up(trainer: Trainer, folder: Path) -> tuple[list[dict], float]:
 
 
 def train(
-    config: TrainConfig, folder: str | Path, device: str | None = None, progress: bool = True, command: str = "", stop: int | None = None
+    config: TrainConfig,
+    folder: str | Path,
+    device: str | None = None,
+    progress: bool = True,
+    command: str = "",
+    stop: int | None = None,
 ) -> Path:
     """Train a network into a folder, or go on with the run that stands there; returns the folder.
 
