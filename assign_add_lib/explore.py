@@ -23,6 +23,15 @@ from torch import Tensor
 from .model import Weights, run
 from .task import STUDY, Problem
 
+# what CircuitsVis writes -> what this book writes, small enough for 16 tokens beside each other
+WORDING = {
+    "Source Token": "key",
+    "Destination Token": "query",
+    "Src: ": "key: ",
+    "Dest: ": "query: ",
+    "Val: ": "weight: ",
+    'size:12,style:"normal"': 'size:10,style:"normal"',
+}
 READING = "Each row is a query, the token that reads; each column is a key, a token that it may read."
 
 
@@ -48,7 +57,7 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
 
     A weight of `annotate_above` or more also stands in its cell as a number; what a query may not read is grey.
     """
-    figure = Figure(figsize=(7.2, 3.9), layout="constrained")
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     places = range(len(names))
     for layer, (pattern, axes) in enumerate(zip(patterns, figure.subplots(1, len(patterns), sharey=True)), start=1):
         future = torch.ones_like(pattern).triu(1).bool()
@@ -121,14 +130,14 @@ def step_slider(
     return HTML(_figure("step-slider", frames[-1], control, caption, frames))
 
 
-def attention_slider(run, problem: Problem | str, steps: Sequence[int] | None = None, caption: str = READING):
-    """Show both layers' attention on one problem at each of the run's steps (all of them where None) behind a slider.
+def attention_slider(run, problem: Problem | str, steps: Sequence[int], caption: str = READING):
+    """Show both layers' attention on one problem at each of a run's steps behind a slider.
 
-    Raises what `attention` does.
+    Raises what `attention` and `step_slider` do.
     """
     return step_slider(
         lambda step: attention_figure(*attention(run, problem, step)),
-        run.steps if steps is None else steps,
+        steps,
         caption,
         lambda step: f"Step {step}. {attention_in_words(*attention(run, problem, step))}",
     )
@@ -150,7 +159,7 @@ def _picture(figure: Figure, alt: str) -> dict:
     plt.close(figure)
     image = Image.open(raw).convert("RGB").quantize(64, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     packed = io.BytesIO()
-    image.convert("RGB").save(packed, format="WEBP", lossless=True, quality=100, method=6)
+    image.convert("RGB").save(packed, format="WEBP", lossless=True)
     source = "data:image/webp;base64," + base64.b64encode(packed.getvalue()).decode()
     return {"alt": alt, "src": source, "width": image.width, "height": image.height}
 
@@ -171,11 +180,17 @@ def _figure(kind: str, picture: dict, control: str, caption: str, data) -> str:
     )
 
 
+def circuitsvis_script() -> str:
+    """The browser code of the installed CircuitsVis, in this book's words and fit to stand in a script element."""
+    script = (files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text("utf-8")
+    for theirs, ours in WORDING.items():
+        script = script.replace(theirs, ours)
+    return script.replace("</script", r"<\/script")
+
+
 def _live_scripts() -> str:
-    """CircuitsVis and the script that calls it, inline: an output in Colab sees neither the site nor other outputs."""
-    bundle = (files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text("utf-8")
-    script = bundle + (files(__package__) / "explore.js").read_text("utf-8")
-    return "<script>" + script.replace("</script", r"<\/script") + "</script>"
+    """All that draws an attention view: an output in Colab sees neither the site nor other outputs."""
+    return f"<script>{circuitsvis_script()}{(files(__package__) / 'explore.js').read_text('utf-8')}</script>"
 
 
 def _live_slider(frame: Callable[[int], dict], steps: list[int], caption: str, name: str):
