@@ -1,24 +1,24 @@
 """Keeps the theme to what this book uses: no sphinx-thebe, and no button that leads nowhere."""
 
 
-def hide_dead_buttons(app, config):
-    """Drop the launch and repository buttons while the public address is unknown."""
+def show_live_buttons(app, config):
+    """Show the repository and launch buttons where the public address is known, and only there."""
     options = config.html_theme_options
-    if not options.get("repository_url"):
-        options.update(launch_buttons={}, use_repository_button=False)
+    known = bool(options.get("repository_url"))
+    options["use_repository_button"] = known
+    if not known:
+        options["launch_buttons"] = {}
 
 
-def drop_thebe(app, pagename, templatename, context, doctree):
-    """Take out sphinx-thebe's scripts, which name another host and are linked twice."""
-
-    def is_thebe(script):
-        return "thebe" in f"{getattr(script, 'filename', script)} {getattr(script, 'attributes', '')}".lower()
-
-    context["script_files"] = [script for script in context.get("script_files", []) if not is_thebe(script)]
+def forget_thebe(app, config):
+    """Take sphinx-thebe, which Jupyter Book always loads, off every event: its scripts name other hosts."""
+    for listeners in app.events.listeners.values():
+        listeners[:] = [listener for listener in listeners if listener.handler.__module__ != "sphinx_thebe"]
+    app.registry.css_files[:] = [sheet for sheet in app.registry.css_files if sheet[0] != "sphinx-thebe.css"]
 
 
 def setup(app):
-    """Connect the two clean-ups to Sphinx."""
-    app.connect("config-inited", hide_dead_buttons, priority=900)
-    app.connect("html-page-context", drop_thebe, priority=900)
+    """Connect both to Sphinx, after all else has been configured."""
+    app.connect("config-inited", show_live_buttons, priority=900)
+    app.connect("config-inited", forget_thebe, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
