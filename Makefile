@@ -4,6 +4,7 @@ BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
 INDEX   = _build/html/index.html
 WORKERS ?= 2
+RUN    ?= runs/seed-42
 
 export ASSIGN_ADD_RENDER = static
 export PYTHONHASHSEED = 0
@@ -20,7 +21,7 @@ test: browser lint book
 	$(BIN)/pytest tests -n $(WORKERS) --dist loadfile
 
 train: $(READY)
-	$(BIN)/python -m assign_add_lib train $(ARGS)
+	$(BIN)/python -m assign_add_lib train $(RUN) $(ARGS)
 
 execute: $(READY)
 	$(BIN)/python tools/execute.py chapters/*.md

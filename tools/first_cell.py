@@ -8,7 +8,8 @@ from pathlib import Path
 TEMPLATE = '''\
 import importlib.util
 
-PACKAGE = "{package}"  # where pip finds the book's package: filled in on the published copy
+# where pip finds the book's package: filled in on the published copy
+PACKAGE = "{package}"
 if importlib.util.find_spec("assign_add_lib") is None:
     if not PACKAGE:
         raise ModuleNotFoundError("assign_add_lib is missing: run `pip install .` in a checkout of the book")
