@@ -62,7 +62,7 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
     for layer, (pattern, axes) in enumerate(zip(patterns, figure.subplots(1, len(patterns), sharey=True)), start=1):
         future = torch.ones_like(pattern).triu(1).bool()
         axes.set_facecolor("0.9")
-        axes.imshow(pattern.masked_fill(future, torch.nan), cmap="Blues", vmin=0, vmax=1)
+        axes.imshow(pattern.masked_fill(future, torch.nan).numpy(), cmap="Blues", vmin=0, vmax=1)
         for query, key in ((~future) & (pattern >= annotate_above)).nonzero().tolist():
             weight = float(pattern[query, key])
             shown = f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
