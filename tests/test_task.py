@@ -1,0 +1,260 @@
+"""The task: what reads as a problem, how it is written as tokens, and what training may see."""
+
+import random
+
+import pytest
+import torch
+
+from assign_add_lib import Problem, Split, Task
+
+SIZES = [Task(), Task(3, 2, 8), Task(5, 3, 9), Task(7, 30, 21), Task(113, 26, 12)]
+
+ACCEPTED = [  # what a person writes, how the book writes it, the answer
+    ("c=1, b=17, a=42, b+19=?", "c=1, b=17, a=42, b+19=?", 36),
+    ("c = 1; b=17, b + 19 = ?", "c=1, b=17, b+19=?", 36),
+    ("C=1,B=17,B+19", "c=1, b=17, b+19=?", 36),
+    ("3+4=?", "3+4=?", 7),
+    ("  3 + 4 ?  ", "3+4=?", 7),
+    ("3+4=", "3+4=?", 7),
+    ("58+58", "58+58=?", 57),
+    ("0+0", "0+0=?", 0),
+    ("b=17, 3+b", "b=17, 3+b=?", 20),
+    ("b=40, c=30, b+c=?", "b=40, c=30, b+c=?", 11),
+    ("b=40, b+b=?", "b=40, b+b=?", 21),
+    ("k=5\nl=6\nk+l=?\n", "k=5, l=6, k+l=?", 11),
+    ("\tL=007 ;\r\n l + 08 = ? ;", "l=7, l+8=?", 15),
+    ("a=1,b=2,c=3,d=4,e=5,f=6,a+f", "a=1, b=2, c=3, d=4, e=5, f=6, a+f=?", 7),
+    ("a=3, 1+2=?", "a=3, 1+2=?", 3),
+]
+
+REFUSED = [  # what is wrong with it, in a piece of the message
+    ("", "the problem is empty"),
+    ("   \n ", "the problem is empty"),
+    (",;,", "the problem is empty"),
+    ("b+19=?", "the left operand b is never assigned; assigned variables: none"),
+    ("a=1, a+c=?", "the right operand c is never assigned; assigned variables: a"),
+    ("a=1, a=2, a+3=?", "the variable a is assigned twice"),
+    ("a=1, A=1, a+3=?", "the variable a is assigned twice"),
+    ("a=59, a+3=?", "assignment 1: the number 59 is out of range; numbers go from 0 to 58"),
+    ("a=1, b=100, a+3=?", "assignment 2: the number 100 is out of range"),
+    ("a=1, a+59=?", "right operand: the number 59 is out of range"),
+    ("60+1=?", "left operand: the number 60 is out of range"),
+    ("a=-1, a+3=?", "assignment 1: '-1' is neither a number from 0 to 58"),
+    ("a=1.5, a+3=?", "assignment 1: '1.5' is neither a number"),
+    ("a=1e1, a+3=?", "assignment 1: '1e1' is neither a number"),
+    ("a=9999999999999, a+3=?", "is neither a number from 0 to 58"),
+    ("m=1, m+3=?", "assignment 1: 'm' is neither a number from 0 to 58 nor a variable from a to l"),
+    ("a=1, z+3=?", "left operand: 'z' is neither"),
+    ("a=1, ab+3=?", "left operand: 'ab' is neither"),
+    ("a=1, b=a, b+3=?", "assignment 2: 'b=a' sets a variable to a variable"),
+    ("a=1, b=2, c=3, d=4, e=5, f=6, g=7, a+b=?", "7 assignments do not fit; a sequence holds at most 6"),
+    ("a=1", "the last piece must be one sum of two operands such as b+19=?, not 'a=1'"),
+    ("a=1, b=2", "must be one sum"),
+    ("a", "must be one sum"),
+    ("a=1, a-3=?", "must be one sum"),
+    ("a=1, a*3=?", "must be one sum"),
+    ("1+2+3=?", "must be one sum"),
+    ("1++2", "must be one sum"),
+    ("1+2=3", "must be one sum"),
+    ("1+2=??", "must be one sum"),
+    ("1+=?", "right operand: '' is neither"),
+    ("+1=?", "left operand: '' is neither"),
+    ("+", "left operand: '' is neither"),
+    ("1 2+3=?", "left operand: '1 2' is neither"),
+    ("a=1 b=2 a+b=?", "must be one sum"),
+    ("a=1 2, a+1=?", "assignment 1: 'a=1 2' does not read as variable=number"),
+    ("a=1,, a+1=?", "assignment 2: '' does not read as variable=number"),
+    ("1=a, a+1=?", "assignment 1: '1=a' does not read as variable=number"),
+    ("a=, a+1=?", "assignment 1: 'a=' does not read as variable=number"),
+    ("a==1, a+1=?", "assignment 1: '=1' is neither"),
+    ("a:1, a+1=?", "assignment 1: 'a:1' does not read as variable=number"),
+    ("1+2=?, 3+4=?", "assignment 1: '1+2=?' does not read as variable=number; the sum comes last, and once"),
+    ("a=1, \u0430+3=?", "a character outside ASCII: 'a=1, \\u0430+3=?'"),
+    ("a=\u0663, a+3=?", "outside ASCII"),
+    ("1\u00b2+3", "outside ASCII"),
+    ("1\uff0b2=?", "outside ASCII"),
+    ("a" * 10_000, "must be one sum"),
+    ("1" * 10_000 + "+2", "left operand: '1111111111111111111111111111111111111...' is neither"),
+    ("a=1, " * 2000 + "a+1", "the variable a is assigned twice"),
+]
+
+
+@pytest.mark.parametrize("written, shown, answer", ACCEPTED)
+def test_parse_reads_what_people_write(written, shown, answer):
+    problem = Problem.parse(written)
+    assert str(problem) == shown
+    assert problem.answer == answer
+
+
+@pytest.mark.parametrize("written, said", REFUSED, ids=lambda text: ascii(text[:30]))
+def test_parse_refuses_in_one_short_line(written, said):
+    with pytest.raises(ValueError) as refusal:
+        Problem.parse(written)
+    message = str(refusal.value)
+    assert said in message
+    assert "\n" not in message and message.isascii() and len(message) < 200
+
+
+@pytest.mark.parametrize(
+    "assignments, left, right, said",
+    [
+        ((("z", 1),), 1, 2, "'z' is not a variable"),
+        ((("a", 59),), 1, 2, "a=59: numbers go from 0 to 58"),
+        ((("a", -1),), 1, 2, "a=-1: numbers go from 0 to 58"),
+        ((), 1, 59, "the right operand 59 is out of range"),
+        ((), -1, 2, "the left operand -1 is out of range"),
+        ((("a", 1),), "b", 2, "the left operand b is never assigned"),
+    ],
+)
+def test_a_problem_made_from_parts_is_checked_too(assignments, left, right, said):
+    with pytest.raises(ValueError, match=said):
+        Problem(assignments, left, right)
+
+
+def test_kind_and_values_follow_the_operands():
+    cases = {
+        "3+4": ("0-var", (3, 4)),
+        "b=5, b+4": ("1-var left", (5, 4)),
+        "b=5, 3+b": ("1-var right", (3, 5)),
+        "b=5, c=6, c+b": ("2-var", (6, 5)),
+    }
+    assert {text: (Problem.parse(text).kind, Problem.parse(text).values) for text in cases} == cases
+
+
+def test_token_ids_of_the_study():
+    names = [*(str(number) for number in range(59)), "+", "=", "PAD", *"abcdefghijkl"]
+    assert Task().token_names == tuple(names)
+    assert Task().d_vocab == 74
+    assert (Task().plus, Task().equal, Task().pad, Task().token("a"), Task().token("l"), Task().token(7)) == (
+        59,
+        60,
+        61,
+        62,
+        73,
+        7,
+    )
+    assert (Task().room, Task().left, Task().right, Task().last, Task().slots) == (12, 13, 14, 15, 6)
+
+
+def test_the_worked_example_as_tokens():
+    tokens = Problem.parse("c=1, b=17, a=42, b+19=?").tokens()
+    assert tokens.tolist() == [64, 1, 63, 17, 62, 42, *[61] * 6, 59, 63, 19, 60]
+    assert Task().names(tokens) == ["c", "1", "b", "17", "a", "42", *["PAD"] * 6, "+", "b", "19", "="]
+
+
+def test_variables_past_z_are_named_like_the_columns_of_a_sheet():
+    names = Task(3, 705, 8).variable_names
+    assert [names[v] for v in (0, 25, 26, 27, 51, 52, 701, 702, 704)] == ["a", "z", "aa", "ab", "az", "ba", "zz", "aaa", "aac"]
+    assert len(set(names)) == 705
+
+
+def random_problem(task: Task, rng: random.Random) -> Problem:
+    n = rng.randint(0, task.slots)
+    assignments = tuple((name, rng.randrange(task.n_numbers)) for name in rng.sample(task.variable_names, n))
+    operands = [name for name, _ in assignments] + [rng.randrange(task.n_numbers) for _ in range(3)]
+    return Problem(assignments, rng.choice(operands), rng.choice(operands), task)
+
+
+@pytest.mark.parametrize("task", SIZES, ids=str)
+def test_text_to_tokens_to_text_comes_back(task):
+    rng = random.Random(0)
+    for seed in [None, *range(300)]:
+        problem = random_problem(task, rng)
+        assert Problem.parse(str(problem), task) == problem
+        tokens = problem.tokens(seed)
+        assert tokens.shape == (task.length,) and tokens.dtype == torch.long
+        assert Problem.from_tokens(tokens, task) == problem
+        names = task.names(tokens)
+        assert names.count("PAD") == task.room - 2 * len(problem.assignments)
+        assert names[task.room :] == ["+", str(problem.left), str(problem.right), "="]
+        if seed is None:
+            assert "PAD" not in names[: 2 * len(problem.assignments)]
+
+
+def test_a_seed_spreads_the_pads_over_every_gap():
+    problem = Problem.parse("a=1, b=2, c=3, d=4, e=5, a+b=?")
+    spread = {tuple(problem.tokens(seed).tolist()) for seed in range(1000)}
+    assert len(spread) == 21  # the ways to put 2 PADs into 6 gaps
+    assert torch.equal(problem.tokens(5), problem.tokens(5))
+
+
+@pytest.mark.parametrize(
+    "tokens, said",
+    [
+        ([61] * 15, "a sequence has 16 tokens, not 15"),
+        ([61] * 12 + [59, 1, 2, 61], "position 12 must hold \\+ and position 15 must hold ="),
+        ([61] * 12 + [60, 1, 2, 59], "position 12 must hold \\+"),
+        ([74] + [61] * 11 + [59, 1, 2, 60], "token ids go from 0 to 73"),
+        ([-1] + [61] * 11 + [59, 1, 2, 60], "token ids go from 0 to 73"),
+        ([5] + [61] * 11 + [59, 1, 2, 60], "position 0 holds 5"),
+        ([62, 61] + [61] * 10 + [59, 1, 2, 60], "position 0 holds a"),
+        ([61] * 11 + [62] + [59, 1, 2, 60], "position 11 holds a"),
+        ([62, 1, 62, 2] + [61] * 8 + [59, 1, 2, 60], "the variable a is assigned twice"),
+        ([61] * 12 + [59, 62, 2, 60], "the left operand a is never assigned"),
+        ([61] * 12 + [59, 2, 61, 60], "the right operand PAD is never assigned"),
+    ],
+)
+def test_tokens_that_spell_no_problem_are_refused(tokens, said):
+    with pytest.raises(ValueError, match=said):
+        Problem.from_tokens(torch.tensor(tokens))
+
+
+@pytest.mark.parametrize(
+    "sizes, said",
+    [
+        ((2, 12, 16), "n_numbers must be a whole number of at least 3, not 2"),
+        ((59, 1, 16), "n_variables must be a whole number of at least 2, not 1"),
+        ((59, 12, 7), "length must be a whole number of at least 8, not 7"),
+        ((59.0, 12, 16), "n_numbers must be a whole number"),
+        ((59, True, 16), "n_variables must be a whole number"),
+        ((59, 12, "16"), "length must be a whole number"),
+    ],
+)
+def test_sizes_without_room_for_a_problem_are_refused(sizes, said):
+    with pytest.raises(ValueError, match=said):
+        Task(*sizes)
+
+
+def test_the_split_of_the_study():
+    split = Split.draw(seed=42)
+    assert split.train_pairs.shape == (59, 59)
+    assert int(split.train_pairs.sum()) == 2436 and int(split.held_out_pairs.sum()) == 1045
+    assert not (split.train_pairs & split.held_out_pairs).any()
+    names = Task().variable_names
+    assert [names[v] for v in split.never_right] == ["a", "b"]
+    assert [names[v] for v in split.never_left] == ["k", "l"]
+    assert [names[v] for v in split.variables("left")] == list("abcdefghij")
+    assert [names[v] for v in split.variables("right")] == list("cdefghijkl")
+
+
+def test_the_split_holds_out_ordered_pairs_at_random():
+    held_out = Split.draw(seed=42).held_out_pairs
+    one_way = (held_out & ~held_out.T).sum().item()
+    assert 0.85 < one_way / (0.3 * 0.7 * 59**2) < 1.15  # (x, y) says nothing about (y, x)
+    assert not torch.equal(held_out, Split.draw(seed=43).held_out_pairs)
+    assert torch.equal(held_out, Split.draw(seed=42).held_out_pairs)
+
+
+@pytest.mark.parametrize("n, fraction, n_train", [(59, 0.7, 2436), (10, 0.7, 70), (10, 0.29, 29), (3, 1.0, 9), (7, 0.5, 24)])
+def test_the_training_pairs_are_the_floor_of_the_fraction(n, fraction, n_train):
+    assert int(Split.draw(Task(n, 4, 10), 0, fraction).train_pairs.sum()) == n_train
+
+
+@pytest.mark.parametrize("fraction, said", [(0, "above 0"), (-0.1, "above 0"), (1.01, "at most 1"), (1e-9, "leaves none")])
+def test_a_fraction_that_leaves_nothing_or_too_much_is_refused(fraction, said):
+    with pytest.raises(ValueError, match=said):
+        Split.draw(train_fraction=fraction)
+
+
+@pytest.mark.parametrize("task", SIZES, ids=str)
+@pytest.mark.parametrize("fraction", [0.2, 0.7, 1.0])
+def test_a_split_comes_back_from_plain_values(task, fraction):
+    split = Split.draw(task, 5, fraction)
+    back = Split.from_dict(task, split.to_dict())
+    assert torch.equal(back.train_pairs, split.train_pairs)
+    assert (back.never_right, back.never_left) == (split.never_right, split.never_left)
+
+
+def test_a_split_of_another_size_is_refused():
+    with pytest.raises(ValueError, match="the split holds 3481 pairs of numbers, not 9"):
+        Split.from_dict(Task(3, 2, 8), Split.draw(train_fraction=1.0).to_dict())
