@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
+from torch import Tensor
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
@@ -69,4 +72,95 @@ def token_row(names: Sequence[str], answer: str | None = None, notes: dict[tuple
     axes.text(-0.1, -0.32, "position", ha="right", va="center", fontsize=8, color=GREY)
     axes.set(xlim=(-1.3, len(names)), ylim=(-1.6 if answer else -0.6, 1.85))
     axes.axis("off")
+    return figure
+
+
+def pair_map(train_pairs: Tensor) -> Figure:
+    """Draw the ordered pairs (x, y) of numbers: light for training, dark for held out."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.6))
+    axes.imshow(~train_pairs, cmap=matplotlib.colors.ListedColormap(["#e8eef4", BLUE]), origin="lower")
+    axes.set(xlabel="y, the right number", ylabel="x, the left number")
+    held_out = int((~train_pairs).sum())
+    for colour, words in (("#e8eef4", f"{train_pairs.numel() - held_out} training pairs"), (BLUE, f"{held_out} held-out pairs")):
+        axes.plot([], [], "s", color=colour, markeredgecolor=INK, markersize=8, label=words)
+    figure.legend(loc="outside right upper")
+    return figure
+
+
+def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
+    """Draw which operands training puts together: `allowed` (V + 1, V + 1), the last row and column for a constant."""
+    labels = [*names, "number"]
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.7))
+    axes.imshow(allowed, cmap=matplotlib.colors.ListedColormap(["white", "#a8cbe6"]), vmin=0, vmax=1)
+    for row, left in enumerate(labels):
+        for column, right in enumerate(labels):
+            barred = left == right and left != "number"
+            mark = "–" if barred else "" if allowed[row, column] else "×"
+            axes.text(column, row, mark, ha="center", va="center", fontsize=10, color=GREY if barred else VERMILION)
+    ticks = range(len(labels))
+    axes.set_xticks(ticks, labels)
+    axes.set_yticks(ticks, labels)
+    axes.set_xticks([t - 0.5 for t in ticks[1:]], minor=True)
+    axes.set_yticks([t - 0.5 for t in ticks[1:]], minor=True)
+    axes.grid(which="minor", color="0.85", linewidth=0.6)
+    axes.tick_params(which="both", length=0)
+    axes.get_xticklabels()[-1].set_rotation(90)
+    axes.set(xlabel="right operand (position 14)", ylabel="left operand (position 13)")
+    key = (
+        ("s", "#a8cbe6", "training asks it"),
+        ("x", VERMILION, "only tests ask it"),
+        ("_", GREY, "never asked"),
+    )
+    for marker, colour, words in key:
+        axes.plot([], [], marker, color=colour, markersize=8, label=words)
+    figure.legend(loc="outside right upper")
+    return figure
+
+
+# how a set of problems is drawn, in every figure: solid as in training, dashed or dotted for what training never showed
+SET_STYLES = {
+    "train": (BLUE, "-"),
+    "add-restricted": (VERMILION, "--"),
+    "var-restricted": (GREEN, ":"),
+    "var-restricted (1)": (GREEN, ":"),
+    "var-restricted (2)": (PURPLE, "-."),
+}
+
+
+def _spread(places: Sequence[float], gap: float) -> list[float]:
+    """Move places apart until neighbours, in order, are at least a gap from each other."""
+    moved = dict.fromkeys(range(len(places)))
+    height = -np.inf
+    for index in sorted(range(len(places)), key=lambda index: places[index]):
+        height = moved[index] = max(places[index], height + gap)
+    excess = max(0.0, height - 1.05)
+    return [moved[index] - excess for index in range(len(places))]
+
+
+def accuracy_curves(
+    metrics: pd.DataFrame, phases: Sequence[tuple[str, int, int]] = (), baselines: dict[str, dict[str, float]] | None = None
+) -> Figure:
+    """Draw the nine accuracies over training, one panel for each number of variables.  Figure 2.
+
+    `phases` shades spans (name, first step, last step); `baselines` gives, by panel (`1-var`), levels to mark by name.
+    """
+    figure, panels = plt.subplots(3, 1, figsize=(WIDTH, 6.6), sharex=True)
+    for axes, kind in zip(panels, ("0-var", "1-var", "2-var")):
+        for index, (_, first, last) in enumerate(phases):
+            axes.axvspan(first, last, color="0.96" if index % 2 else "0.91", linewidth=0)
+        for name, level in (baselines or {}).get(kind, {}).items():
+            axes.axhline(level, color=GREY, linewidth=0.9)
+            axes.text(metrics.index[-1], level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
+        names = [name for name in metrics.columns if name.startswith(kind)]
+        ends = _spread([metrics[name].iloc[-1] for name in names], 0.115)
+        for name, end in zip(names, ends):
+            label = name.removeprefix(kind + " ")
+            colour, line = SET_STYLES[label]
+            axes.plot(metrics.index, metrics[name], line, color=colour, linewidth=1.4)
+            axes.annotate(f"{label}", (1.01, end), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=colour)
+        axes.set(title=f"{kind} problems", ylim=(-0.02, 1.05), xlim=(0, metrics.index[-1]))
+        axes.set_ylabel("accuracy")
+    for name, first, last in phases:
+        panels[0].text((first + last) / 2, 0.06, name, ha="center", va="bottom", fontsize=8.5)
+    panels[-1].set_xlabel("training step")
     return figure
