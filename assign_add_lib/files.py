@@ -46,9 +46,12 @@ def read_json(path: str | Path) -> dict:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
-        return json.loads(path.read_text())
+        value = json.loads(path.read_text())
     except ValueError as error:
         raise ValueError(f"{path} is damaged: not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} is damaged: not a JSON object")
+    return value
 
 
 def _checksum(tensors: dict[str, Tensor], notes: dict[str, str]) -> str:

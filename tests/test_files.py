@@ -1,0 +1,151 @@
+"""Files are whole or absent, and damage never reads as data."""
+
+import errno
+import json
+import os
+import resource
+import signal
+import stat
+
+import pytest
+import torch
+
+from assign_add_lib.files import load_tensors, read_json, save_tensors, write_atomic, write_json
+
+TENSORS = {
+    "half": torch.arange(6).half().view(2, 3),
+    "single": torch.tensor([[1.5, -0.0], [float("inf"), 1e-40]]),
+    "double": torch.tensor(0.1, dtype=torch.float64),
+    "bytes": torch.arange(5, dtype=torch.uint8),
+    "empty": torch.zeros(0, 3),
+    "turned": torch.arange(12.0).view(3, 4).T,
+}
+
+
+def test_tensors_and_notes_come_back(tmp_path):
+    save_tensors(tmp_path / "x.safetensors", TENSORS, step=3, note="à b")
+    tensors, notes = load_tensors(tmp_path / "x.safetensors")
+    assert notes == {"step": "3", "note": "à b"}
+    assert set(tensors) == set(TENSORS)
+    for name, tensor in TENSORS.items():
+        assert tensors[name].dtype == tensor.dtype and torch.equal(tensors[name], tensor)
+
+
+def test_the_file_is_plain_safetensors(tmp_path):
+    """Eight bytes of length, a JSON header, the bytes: read without the library."""
+    save_tensors(tmp_path / "x.safetensors", {"a": torch.tensor([1.0, 2.0])}, step=7)
+    content = (tmp_path / "x.safetensors").read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    assert header["__metadata__"]["step"] == "7" and header["a"]["shape"] == [2]
+    assert content[8 + size :] == bytes.fromhex("0000803f00000040")
+
+
+def test_every_flipped_bit_is_noticed(tmp_path):
+    path = tmp_path / "x.safetensors"
+    save_tensors(path, {"a": torch.tensor([1.0, 2.0]), "b": torch.tensor(3)}, step=7)
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        for bit in range(8):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+            with pytest.raises(ValueError, match="x.safetensors is damaged"):
+                load_tensors(path)
+
+
+def test_every_truncation_is_noticed(tmp_path):
+    path = tmp_path / "x.safetensors"
+    save_tensors(path, {"a": torch.tensor([1.0, 2.0])}, step=7)
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match="x.safetensors is damaged") as refusal:
+            load_tensors(path)
+        assert "\n" not in str(refusal.value)
+    path.write_bytes(whole + b"\0")
+    with pytest.raises(ValueError, match="is damaged"):
+        load_tensors(path)
+
+
+def test_a_safetensors_file_without_checksum_is_refused(tmp_path):
+    from safetensors.torch import save_file
+
+    save_file({"a": torch.ones(2)}, tmp_path / "x.safetensors")
+    with pytest.raises(ValueError, match="checksum"):
+        load_tensors(tmp_path / "x.safetensors")
+
+
+@pytest.mark.parametrize("read", [read_json, load_tensors])
+@pytest.mark.parametrize("name", ["nowhere/x", "."])
+def test_a_missing_file_is_named(tmp_path, read, name):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read(tmp_path / name)
+
+
+def test_json_comes_back(tmp_path):
+    value = {"a": [1, 2.5, None, "ü"], "b": {"c": 1e-3}}
+    write_json(tmp_path / "deep" / "x.json", value)
+    assert read_json(tmp_path / "deep" / "x.json") == value
+    assert (tmp_path / "deep" / "x.json").read_text().endswith("}\n")
+
+
+@pytest.mark.parametrize("content", [b"", b'{"a": 1', b"\xff\xfe", b"[1, 2]", b"3", b'{"a": 1}}'])
+def test_damaged_json_is_named(tmp_path, content):
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(ValueError, match="x.json is damaged"):
+        read_json(tmp_path / "x.json")
+
+
+def test_a_written_file_is_readable_by_others(tmp_path):
+    write_atomic(tmp_path / "x", "text")
+    assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o644
+
+
+def refuse(call):
+    """Stand in for an operating-system call that finds the disk full."""
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return full
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
+def test_a_failing_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, call):
+    write_atomic(tmp_path / "x", "old")
+    monkeypatch.setattr(os, call, refuse(call))
+    with pytest.raises(OSError, match="cannot write .*x: No space left on device"):
+        write_atomic(tmp_path / "x", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    assert (tmp_path / "x").read_text() == "old"
+
+
+def test_a_file_beyond_the_systems_limit_leaves_the_old_one(tmp_path):
+    """The system itself refuses in the middle of the write."""
+    write_atomic(tmp_path / "x", "old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))
+        with pytest.raises(OSError, match="cannot write .*x: File too large"):
+            write_atomic(tmp_path / "x", b"new" * 1_000_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    assert (tmp_path / "x").read_text() == "old"
+
+
+def test_an_interrupted_write_leaves_no_temporary_file(tmp_path, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(tmp_path / "x", "new")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_below_a_file_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OSError, match="cannot write .*file/deep/x: "):
+        write_atomic(tmp_path / "file" / "deep" / "x", "text")
