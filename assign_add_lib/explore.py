@@ -1,7 +1,7 @@
 """Views a reader can play with, each with a form for the static page.
 
 Where the environment says ASSIGN_ADD_RENDER=static, as when the book is executed, an output is small: its data,
-a picture, and no script; the site's own scripts bring it to life.  In a live kernel (Jupyter, Colab) an output
+a picture, and nothing that runs; the site's own scripts bring it to life.  In a live kernel (Jupyter, Colab) an output
 carries all that it needs.
 """
 
@@ -57,9 +57,10 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
 
     A weight of `annotate_above` or more also stands in its cell as a number; what a query may not read is grey.
     """
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    figure, panels = plt.subplots(1, len(patterns), figsize=(7.2, 4.2), sharey=True, layout="constrained")
+    plt.close(figure)  # a notebook shows it because the cell returns it, and only once
     places = range(len(names))
-    for layer, (pattern, axes) in enumerate(zip(patterns, figure.subplots(1, len(patterns), sharey=True)), start=1):
+    for layer, (pattern, axes) in enumerate(zip(patterns, panels), start=1):
         future = torch.ones_like(pattern).triu(1).bool()
         axes.set_facecolor("0.9")
         axes.imshow(pattern.masked_fill(future, torch.nan).numpy(), cmap="Blues", vmin=0, vmax=1)
@@ -130,16 +131,16 @@ def step_slider(
     return HTML(_figure("step-slider", frames[-1], control, caption, frames))
 
 
-def attention_slider(run, problem: Problem | str, steps: Sequence[int], caption: str = READING):
-    """Show both layers' attention on one problem at each of a run's steps behind a slider.
+def attention_slider(source, problem: Problem | str, steps: Sequence[int], caption: str = READING):
+    """Show both layers' attention on one problem, at each of these steps of a run, behind a slider.
 
     Raises what `attention` and `step_slider` do.
     """
     return step_slider(
-        lambda step: attention_figure(*attention(run, problem, step)),
+        lambda step: attention_figure(*attention(source, problem, step)),
         steps,
         caption,
-        lambda step: f"Step {step}. {attention_in_words(*attention(run, problem, step))}",
+        lambda step: f"Step {step}. {attention_in_words(*attention(source, problem, step))}",
     )
 
 

@@ -18,9 +18,8 @@ from selenium.webdriver.common.keys import Keys
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = Path(os.environ.get("ASSIGN_ADD_SITE", ROOT / "_build/html"))
-# genindex and search are the theme's own, index.html only leads to the introduction
-OTHERS = {"genindex.html", "index.html", "search.html"}
-PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts} - OTHERS)
+# index.html only leads on to the introduction
+PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts} - {"index.html"})
 MEGABYTE = 1_000_000
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
