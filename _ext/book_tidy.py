@@ -1,4 +1,4 @@
-"""Keeps the theme to what this book uses: no sphinx-thebe, and no button that leads nowhere."""
+"""Keeps the pages to what this book uses: no button that leads nowhere, no sphinx-thebe, no misleading role."""
 
 
 def show_live_buttons(app, config):
@@ -17,8 +17,15 @@ def forget_thebe(app, config):
     app.registry.css_files[:] = [sheet for sheet in app.registry.css_files if sheet[0] != "sphinx-thebe.css"]
 
 
+def unname_citation_list(app, pagename, templatename, context, doctree):
+    """Take the role `list` off the bibliography: its entries have a role of their own, which no list may hold."""
+    if "body" in context:
+        context["body"] = context["body"].replace('<div role="list" class="citation-list">', '<div class="citation-list">')
+
+
 def setup(app):
-    """Connect both to Sphinx, after all else has been configured."""
+    """Connect all to Sphinx, after what they correct."""
     app.connect("config-inited", show_live_buttons, priority=900)
     app.connect("config-inited", forget_thebe, priority=900)
+    app.connect("html-page-context", unname_citation_list, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
