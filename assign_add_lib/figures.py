@@ -117,6 +117,20 @@ def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
     return figure
 
 
+def curves(table: pd.DataFrame, levels: dict[str, float] | None = None) -> Figure:
+    """Draw each column of a table over its index, training steps, with its name at its end and levels as grey lines."""
+    figure, axes = plt.subplots()
+    ends = _spread(list(table.iloc[-1]), 0.07)
+    for index, (name, end) in enumerate(zip(table.columns, ends)):
+        line = axes.plot(table.index, table[name], ("-", "--", ":", "-.")[index % 4])[0]
+        axes.annotate(name, (1.01, end), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=line.get_color())
+    for name, level in (levels or {}).items():
+        axes.axhline(level, color=GREY, linewidth=0.9)
+        axes.text(table.index[-1], level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
+    axes.set(xlabel="training step", ylabel="accuracy", ylim=(-0.02, 1.05), xlim=(table.index[0], table.index[-1]))
+    return figure
+
+
 # how a set of problems is drawn, in every figure: solid as in training, dashed or dotted for what training never showed
 SET_STYLES = {
     "train": (BLUE, "-"),
