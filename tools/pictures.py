@@ -1,0 +1,33 @@
+"""Draw the pictures of the README and of the introduction into assets/, from the shipped run."""
+
+import os
+from pathlib import Path
+
+os.environ["SOURCE_DATE_EPOCH"] = "0"
+
+from assign_add_lib import Problem, figures, load_run
+from assign_add_lib.explore import attention, attention_figure
+
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
+
+
+def main():
+    figures.use_style()
+    run, problem = load_run("seed-42"), Problem.parse("c=1, b=17, a=42, b+19=?")
+    names = run.task.names(problem.tokens())
+    halfway = (0.418 + 1) / 2
+    first, second = (int((run.metrics[f"1-var {kind}"] > halfway).idxmax()) for kind in ("train", "var-restricted"))
+    phases = [("1", 0, first), ("2", first, second), ("3", second, run.steps[-1])]
+    levels = {"1-var": {"random assigned number": 0.418}, "2-var": {"two random assigned numbers": 0.454}}
+    pictures = {
+        "problem": figures.token_row(names, str(problem.answer)),
+        "attention": attention_figure(*attention(run, problem)),
+        "three-phases": figures.accuracy_curves(run.metrics, phases, levels),
+    }
+    for name, picture in pictures.items():
+        picture.savefig(ASSETS / f"{name}.png", dpi=150, metadata={"Software": None})
+        print("drew", f"assets/{name}.png")
+
+
+if __name__ == "__main__":
+    main()
