@@ -63,11 +63,21 @@ def _checksum(tensors: dict[str, Tensor], notes: dict[str, str]) -> str:
     return digest.hexdigest()
 
 
+def _ordered(content: bytes) -> bytes:
+    """The same safetensors file with its notes in order: the library shuffles them, and equal runs are equal files."""
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
+
+
 def save_tensors(path: str | Path, tensors: dict[str, Tensor], **notes: str | int) -> None:
     """Write tensors and short notes as one safetensors file with a checksum of it all, whole or not at all."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     notes = {name: str(note) for name, note in notes.items()}
-    write_atomic(path, save(tensors, notes | {"sha256": _checksum(tensors, notes)}))
+    write_atomic(path, _ordered(save(tensors, notes | {"sha256": _checksum(tensors, notes)})))
 
 
 def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -144,10 +144,18 @@ def _metrics_text(rows: list[dict]) -> str:
     return text.getvalue()
 
 
-def _read_metrics(path: Path, last_step: int) -> list[dict]:
-    with path.open(newline="") as file:
-        rows = [{name: float(value or "nan") for name, value in row.items()} for row in csv.DictReader(file)]
-    return [row | {"step": int(row["step"])} for row in rows if row["step"] <= last_step]
+def _read_metrics(path: Path) -> list[dict]:
+    """Read back what `_metrics_text` wrote; ValueError where the file is anything else."""
+    try:
+        text = path.read_text()
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
+        rows = [row | {"step": int(row["step"])} for row in rows]
+        intact = _metrics_text(rows) == text
+    except (ValueError, KeyError, TypeError, csv.Error):
+        intact = False
+    if not intact:
+        raise ValueError(f"{path} is damaged: it is not a table of metrics as this program writes it")
+    return rows
 
 
 def machine_shape(device: torch.device) -> str:
@@ -175,7 +183,8 @@ def _take_up(trainer: Trainer, folder: Path) -> tuple[list[dict], float]:
     trainer.load(state_file)
     if trainer.step >= trainer.config.steps:
         raise ValueError(f"{folder} holds a finished run, which is never overwritten; choose another folder")
-    rows = _read_metrics(folder / "metrics.csv", trainer.step) if (folder / "metrics.csv").exists() else []
+    rows = _read_metrics(folder / "metrics.csv") if (folder / "metrics.csv").exists() else []
+    rows = [row for row in rows if row["step"] <= trainer.step]
     if [row["step"] for row in rows] != list(range(0, trainer.step + 1, trainer.config.log_every)):
         raise ValueError(f"{folder / 'metrics.csv'} is damaged: it lacks rows up to step {trainer.step}, where the state stands")
     return rows, float(kept.get("record", {}).get("seconds", 0))

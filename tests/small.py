@@ -8,7 +8,7 @@ from assign_add_lib.sampling import training_population
 
 TASK = Task(n_numbers=11, n_variables=4, length=10)
 CONFIG = TrainConfig(
-    seed=3, steps=120, batch_size=32, d_model=16, d_mlp=24, log_every=20, checkpoint_every=40, task=TASK
+    seed=3, steps=80, batch_size=32, d_model=16, d_mlp=24, log_every=20, checkpoint_every=40, task=TASK
 )  # a run of about a second
 
 # task, d_model, d_head, d_mlp
