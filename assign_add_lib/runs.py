@@ -1,8 +1,9 @@
 """Runs: what a training left behind, shipped in data/ or in any folder, checked as it is read."""
 
+import re
 import shutil
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
@@ -31,11 +32,11 @@ def shipped_runs() -> list[str]:
 class Run:
     """One run: its config, split, metrics, and weights at its checkpoints.
 
-    `sums` holds the expected SHA-256 of each file, by its path in the folder; empty for a run that is not shipped.
+    `sums` holds the expected SHA-256 of each file, by its path in the folder; None for a run that is not shipped.
     """
 
     folder: Path
-    sums: dict[str, str]
+    sums: dict[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -43,19 +44,22 @@ class Run:
         return self.folder.name
 
     def _checked(self, path: Path) -> Path:
-        expected = self.sums.get(path.relative_to(self.folder).as_posix())
-        if path.is_file() and self.sums and file_sha256(path) != expected:
-            raise ValueError(f"{path} is damaged: its checksum is not the one in {MANIFEST}")
+        if self.sums is not None and path.is_file():
+            if file_sha256(path) != self.sums.get(path.relative_to(self.folder).as_posix()):
+                raise ValueError(f"{path} is damaged: its checksum is not the one in {MANIFEST}")
         return path
 
-    @cached_property
-    def _description(self) -> dict:
-        return read_json(self._checked(self.folder / "config.json"))
+    def _described(self, part: str, read=dict):
+        path = self._checked(self.folder / "config.json")
+        try:
+            return read(read_json(path)[part])
+        except (KeyError, TypeError):
+            raise ValueError(f"{path} is damaged: it does not hold the {part} of a run") from None
 
     @cached_property
     def config(self) -> TrainConfig:
         """The config it was trained with."""
-        return TrainConfig.from_dict(self._description["config"])
+        return self._described("config", TrainConfig.from_dict)
 
     @property
     def task(self) -> Task:
@@ -65,12 +69,12 @@ class Run:
     @cached_property
     def split(self) -> Split:
         """The pairs and variables that it was trained on, as stored, not drawn again."""
-        return Split.from_dict(self.task, self._description["split"])
+        return self._described("split", partial(Split.from_dict, self.task))
 
     @property
     def record(self) -> dict:
         """How it was made: command, seconds, machine, version of torch."""
-        return self._description["record"]
+        return self._described("record")
 
     @cached_property
     def metrics(self) -> pd.DataFrame:
@@ -78,7 +82,10 @@ class Run:
         path = self._checked(self.folder / "metrics.csv")
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
-        return pd.read_csv(path, index_col="step")
+        try:
+            return pd.read_csv(path, index_col="step")
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
 
     @cached_property
     def steps(self) -> list[int]:
@@ -94,42 +101,50 @@ class Run:
             raise ValueError(f"{self.name} has no checkpoint at step {step}; there are: {there}")
         path = self._checked(checkpoint_path(self.folder, step))
         tensors, _ = load_tensors(path)
+        task = self.task
         try:
-            return Weights(**tensors).to(torch.float32)
-        except TypeError:
-            raise ValueError(f"{path} does not hold the weights of this network") from None
+            weights = Weights(**tensors).to(torch.float32)
+            if (len(weights.W_E), len(weights.W_pos), weights.W_U.shape[1]) == (task.d_vocab, task.length, task.n_numbers):
+                return weights
+        except (TypeError, ValueError, IndexError):
+            pass
+        raise ValueError(f"{path} does not hold the weights of a network for this run's task")
 
 
 def load_run(name: str | Path) -> Run:
     """Open a shipped run by name, or any run by its folder; FileNotFoundError lists the runs there are."""
     folder = data_folder() / "runs" / str(name)
     if "/" not in str(name) and (folder / "config.json").is_file():
-        return Run(folder, _read_manifest().get(str(name), {}))
+        return Run(folder, _run_sums(str(name)))
     if (Path(name) / "config.json").is_file():
-        return Run(Path(name), {})
+        return Run(Path(name))
     there = ", ".join(shipped_runs()) or "none"
     raise FileNotFoundError(f"there is no run {name}; shipped runs: {there}; or give a run's folder")
 
 
-def _read_manifest() -> dict[str, dict[str, str]]:
-    """The expected checksums of the shipped runs: run -> path in its folder -> SHA-256."""
-    path, sums = data_folder() / MANIFEST, {}
+def _read_manifest(data: Path) -> dict[str, str]:
+    """The expected SHA-256 of the shipped files, by path in the data folder."""
+    path = data / MANIFEST
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    for line in path.read_text().splitlines():
-        digest, _, file = line.partition("  ")
-        kind, _, rest = file.partition("/")
-        if kind == "runs":
-            run, _, inner = rest.partition("/")
-            sums.setdefault(run, {})[inner] = digest
-    return sums
+    lines = (line.partition("  ") for line in path.read_text().splitlines())
+    return {file: digest for digest, _, file in lines}
+
+
+def _run_sums(name: str) -> dict[str, str]:
+    prefix = f"runs/{name}/"
+    sums = _read_manifest(data_folder()).items()
+    return {file.removeprefix(prefix): digest for file, digest in sums if file.startswith(prefix)}
 
 
 def write_manifest(data: Path | None = None) -> Path:
-    """Write the checksums of all shipped files anew."""
+    """Write the checksums of all shipped files; those that are listed already keep theirs, so that damage stays damage."""
     data = data or data_folder()
+    known = _read_manifest(data) if (data / MANIFEST).exists() else {}
     files = sorted(path for path in data.rglob("*") if path.is_file() and path.name != MANIFEST)
-    write_atomic(data / MANIFEST, "".join(f"{file_sha256(path)}  {path.relative_to(data).as_posix()}\n" for path in files))
+    sums = {path.relative_to(data).as_posix(): path for path in files}
+    lines = (f"{known.get(name) or file_sha256(path)}  {name}\n" for name, path in sums.items())
+    write_atomic(data / MANIFEST, "".join(lines))
     return data / MANIFEST
 
 
@@ -139,19 +154,20 @@ def export(folder: str | Path, name: str, steps: list[int] | None = None, data: 
     All checkpoints by default.  Raises FileExistsError rather than overwrite a run, ValueError for a step that the
     run does not have.
     """
+    if not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
+        raise ValueError(f"a run needs a plain name of letters, digits, . _ and -, not {name!r}")
     run, target = load_run(folder), (data or data_folder()) / "runs" / name
-    if not name or "/" in name or name.startswith("."):
-        raise ValueError(f"a run needs a plain name, not {name!r}")
     if target.exists():
         raise FileExistsError(f"{target} exists; a shipped run is never overwritten")
-    chosen = run.steps if steps is None else sorted(set(steps))
     making = target.with_name(f".{name}.making")
-    shutil.rmtree(making, ignore_errors=True)
-    for step in chosen:
-        halves = {tensor_name: tensor.half() for tensor_name, tensor in run.weights(step).tensors().items()}
-        save_tensors(checkpoint_path(making, step), halves, step=step)
-    write_json(making / "config.json", read_json(run.folder / "config.json"))
-    write_atomic(making / "metrics.csv", (run.folder / "metrics.csv").read_bytes())
-    making.rename(target)
+    try:
+        for step in run.steps if steps is None else sorted(set(steps)):
+            halves = {tensor_name: tensor.half() for tensor_name, tensor in run.weights(step).tensors().items()}
+            save_tensors(checkpoint_path(making, step), halves, step=step)
+        write_json(making / "config.json", read_json(run.folder / "config.json"))
+        write_atomic(making / "metrics.csv", (run.folder / "metrics.csv").read_bytes())
+        making.rename(target)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
     write_manifest(data)
     return target

@@ -68,9 +68,10 @@ class TrainConfig:
     @classmethod
     def from_dict(cls, values: dict) -> "TrainConfig":
         """Read a config back from plain values; ValueError names what is unknown or missing."""
-        known = {each.name for each in fields(cls)}
-        if set(values) != known:
-            raise ValueError(f"the config has the wrong entries: {', '.join(sorted(set(values) ^ known))}")
+        names, task_names = ({each.name for each in fields(kind)} for kind in (cls, Task))
+        wrong = set(values) ^ names or set(values["task"]) ^ task_names
+        if wrong:
+            raise ValueError(f"the config has the wrong entries: {', '.join(sorted(wrong))}")
         return cls(**{**values, "task": Task(**values["task"])})
 
     def to_dict(self) -> dict:

@@ -1,0 +1,262 @@
+"""Runs: what is exported is what is loaded, damage is refused, and the shipped run is as good as its metrics say."""
+
+import json
+import shutil
+from hashlib import sha256
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+from small import CONFIG
+
+from assign_add_lib import Split, TrainConfig, Weights, load_run, runs, train
+from assign_add_lib.files import load_tensors, save_tensors
+from assign_add_lib.measures import accuracies
+from assign_add_lib.sampling import EVALUATION_SETS, evaluation_sets
+from assign_add_lib.training import METRICS, checkpoint_path
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """The folder of a finished small run."""
+    return train(CONFIG, tmp_path_factory.mktemp("local") / "mine", progress=False)
+
+
+@pytest.fixture
+def data(local, tmp_path, monkeypatch):
+    """A data folder of our own that ships the small run as `small`."""
+    monkeypatch.setattr(runs, "data_folder", lambda: tmp_path / "data")
+    runs.export(local, "small")
+    return tmp_path / "data"
+
+
+def test_an_exported_run_is_the_local_one_in_half_precision(local, data):
+    run, mine = load_run("small"), load_run(local)
+    assert (run.name, mine.name) == ("small", "mine")
+    assert run.steps == mine.steps == [0, 40, 80]
+    assert run.config == mine.config == CONFIG and run.task == CONFIG.task
+    assert run.record["seconds"] >= 0 and run.record["torch"] == torch.__version__
+    assert torch.equal(run.split.train_pairs, Split.draw(CONFIG.task, CONFIG.seed).train_pairs)
+    for step in (0, 40, 80):
+        kept = load_file(checkpoint_path(local, step))
+        stored = load_file(checkpoint_path(data / "runs" / "small", step))
+        for name, tensor in run.weights(step).tensors().items():
+            assert tensor.dtype == torch.float32 and stored[name].dtype == torch.float16
+            assert torch.equal(tensor, kept[name].half().float()), name
+    assert torch.equal(run.weights().W_E, run.weights(80).W_E)
+
+
+def test_metrics_are_those_of_the_file(local, data):
+    metrics = load_run("small").metrics
+    pd.testing.assert_frame_equal(metrics, load_run(local).metrics)
+    assert metrics.index.name == "step" and list(metrics.index) == [0, 20, 40, 60, 80]
+    assert tuple(metrics.columns) == METRICS[1:]
+    lines = (local / "metrics.csv").read_text().splitlines()
+    for row, line in zip(metrics.itertuples(), lines[1:]):
+        assert list(row) == pytest.approx([float(value) for value in line.split(",")], nan_ok=True)
+
+
+def test_the_manifest_is_what_sha256sum_would_print(data):
+    files = sorted(path for path in (data / "runs").rglob("*") if path.is_file())
+    assert len(files) == 5
+    lines = [f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(data).as_posix()}" for path in files]
+    assert (data / "MANIFEST.sha256").read_text().splitlines() == lines
+
+
+def test_chosen_steps_alone_are_exported(local, data):
+    runs.export(local, "few", [80, 0, 80])
+    assert load_run("few").steps == [0, 80]
+    assert runs.shipped_runs() == ["few", "small"]
+
+
+FILES = ["config.json", "metrics.csv", "checkpoints/step-000040.safetensors"]
+
+
+def read_all(run) -> None:
+    assert run.config and len(run.metrics) and run.weights(40) and run.split
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("damage", ["flip", "cut", "unlisted"])
+def test_a_damaged_shipped_file_is_refused(data, file, damage):
+    path = data / "runs" / "small" / file
+    read_all(load_run("small"))
+    if damage == "flip":
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[:-1])
+    else:
+        manifest = data / "MANIFEST.sha256"
+        manifest.write_text("".join(line + "\n" for line in manifest.read_text().splitlines() if file not in line))
+    with pytest.raises(ValueError, match=f"{path} is damaged: its checksum is not the one in MANIFEST.sha256"):
+        read_all(load_run("small"))
+
+
+def test_checkpoints_that_are_exchanged_are_refused(data):
+    """Each is whole by itself, and stands at the wrong step."""
+    run = data / "runs" / "small"
+    shutil.copy(checkpoint_path(run, 0), checkpoint_path(run, 40))
+    with pytest.raises(ValueError, match="step-000040.safetensors is damaged"):
+        load_run("small").weights(40)
+
+
+def test_a_later_export_does_not_sign_damage(local, data):
+    path = checkpoint_path(data / "runs" / "small", 40)
+    path.write_bytes(path.read_bytes()[:-1])
+    runs.export(local, "second")
+    assert load_run("second").weights(40)
+    with pytest.raises(ValueError, match="is damaged"):
+        load_run("small").weights(40)
+
+
+def test_without_a_manifest_nothing_shipped_is_read(data):
+    (data / "MANIFEST.sha256").unlink()
+    with pytest.raises(FileNotFoundError, match="there is no file .*MANIFEST.sha256"):
+        load_run("small")
+
+
+def test_an_unknown_run_names_the_runs_there_are(local, data):
+    runs.export(local, "other")
+    for name in ("large", "", "..", "../runs/small/x", "small/checkpoints"):
+        with pytest.raises(FileNotFoundError, match="shipped runs: other, small; or give a run's folder"):
+            load_run(name)
+
+
+@pytest.mark.parametrize("step", [1, -1, 79, 10**9])
+def test_an_unknown_step_names_the_steps_there_are(data, step):
+    with pytest.raises(ValueError, match=f"small has no checkpoint at step {step}; there are: 0, 40, 80"):
+        load_run("small").weights(step)
+
+
+def test_export_never_overwrites(local, data):
+    before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    with pytest.raises(FileExistsError, match="small exists; a shipped run is never overwritten"):
+        runs.export(local, "small", [0])
+    assert {path: path.read_bytes() for path in data.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "../up", "a b", "é", "a\n"])
+def test_export_takes_plain_names(local, data, name):
+    with pytest.raises(ValueError, match="a run needs a plain name"):
+        runs.export(local, name)
+
+
+@pytest.mark.parametrize(
+    "spoil, said",
+    [
+        (lambda folder: None, "no checkpoint at step 41"),
+        (lambda folder: checkpoint_path(folder, 40).write_bytes(b"x"), "step-000040.safetensors is damaged"),
+        (lambda folder: (folder / "metrics.csv").unlink(), "metrics.csv"),
+        (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),
+    ],
+)
+def test_a_failed_export_leaves_nothing(local, data, tmp_path, spoil, said):
+    folder = shutil.copytree(local, tmp_path / "spoilt")
+    before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    spoil(folder)
+    with pytest.raises((ValueError, OSError), match=said):
+        runs.export(folder, "new", [0, 40, 41] if "41" in said else None)
+    assert {path: path.read_bytes() for path in data.rglob("*") if path.is_file()} == before
+    assert [path.name for path in (data / "runs").iterdir()] == ["small"]
+
+
+@pytest.mark.parametrize(
+    "file, content, said",
+    [
+        ("config.json", "{}", "does not hold the config"),
+        ("config.json", "[]", "not a JSON object"),
+        ("config.json", '{"config": 3}', "the config of a run"),
+        ("config.json", '{"config": {"seed": 1}}', "the config has the wrong entries"),
+        ("metrics.csv", "", "metrics.csv is damaged"),
+        ("metrics.csv", "a,b\n1,2\n", "metrics.csv is damaged"),
+        ("checkpoints/step-000040.safetensors", "", "step-000040.safetensors is damaged"),
+    ],
+)
+def test_a_damaged_run_of_ones_own_is_named(local, tmp_path, file, content, said):
+    folder = shutil.copytree(local, tmp_path / "mine")
+    (folder / file).write_text(content)
+    with pytest.raises(ValueError, match=said) as refusal:
+        read_all(load_run(folder))
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("change", ["task", "split"])
+def test_a_config_with_a_part_missing_is_named(local, tmp_path, change):
+    folder = shutil.copytree(local, tmp_path / "mine")
+    kept = json.loads((folder / "config.json").read_text())
+    kept["config" if change == "task" else "split"] = {"task": {**kept["config"], "task": {"n": 3}}, "split": {}}[change]
+    (folder / "config.json").write_text(json.dumps(kept))
+    with pytest.raises(ValueError, match="wrong entries: length, n, n_numbers, n_variables|does not hold the split"):
+        read_all(load_run(folder))
+
+
+@pytest.mark.parametrize("spoil", ["other task", "missing tensor", "unknown tensor", "flat"])
+def test_weights_of_another_network_are_refused(local, tmp_path, spoil):
+    folder = shutil.copytree(local, tmp_path / "mine")
+    tensors, _ = load_tensors(checkpoint_path(folder, 40))
+    if spoil == "other task":
+        tensors = Weights.init(d_model=16).tensors()
+    elif spoil == "missing tensor":
+        del tensors["W_U"]
+    elif spoil == "unknown tensor":
+        tensors["b_U"] = torch.zeros(3)
+    else:
+        tensors["W_E"] = torch.tensor(1.0)
+    save_tensors(checkpoint_path(folder, 40), tensors)
+    with pytest.raises(ValueError, match="does not hold the weights of a network for this run's task"):
+        load_run(folder).weights(40)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    """The run that the book reads; a checkout without it fails."""
+    return load_run("seed-42")
+
+
+def test_every_shipped_file_is_listed_and_whole():
+    folder = runs.data_folder()
+    lines = (folder / "MANIFEST.sha256").read_text().splitlines()
+    listed = {file: digest for digest, file in (line.split("  ") for line in lines)}
+    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    del there["MANIFEST.sha256"]
+    assert {name: sha256(path.read_bytes()).hexdigest() for name, path in there.items()} == listed
+    assert sum(path.stat().st_size for path in there.values()) < 35 * 2**20
+
+
+def test_the_shipped_run_is_the_study(shipped):
+    assert shipped.config == TrainConfig()
+    drawn = Split.draw(shipped.task, 42)
+    assert torch.equal(shipped.split.train_pairs, drawn.train_pairs)
+    assert (shipped.split.never_right, shipped.split.never_left) == ((0, 1), (10, 11))
+    assert list(shipped.metrics.index) == list(range(0, 30_001, 100))
+    assert not shipped.metrics.isna().any().any()
+    assert {0, 30_000} < set(shipped.steps) and len(shipped.steps) >= 30
+    assert shipped.record["command"].startswith("python -m assign_add_lib train")
+    assert shipped.record["seconds"] > 60 and shipped.record["machine"]
+
+
+def test_shipped_checkpoints_answer_as_the_metrics_say(shipped):
+    """The nine accuracies of every checkpoint, within 0.01 of the full-precision ones of the training run."""
+    sets = evaluation_sets(shipped.split)
+    off = {}
+    for step in shipped.steps:
+        weights, row = shipped.weights(step), shipped.metrics.loc[step]
+        for name, value in accuracies(weights, sets).items():
+            if abs(value - row[name]) > 0.01:
+                off[step, name] = (value, row[name])
+    assert not off
+
+
+def test_the_shipped_run_has_learned_all_nine_sets(shipped):
+    values = accuracies(shipped.weights(), evaluation_sets(shipped.split, seed=77))
+    assert set(values) == set(EVALUATION_SETS)
+    assert min(values.values()) >= 0.97
+    assert min(shipped.metrics.loc[30_000, list(EVALUATION_SETS)]) >= 0.97
+
+
+def test_the_data_folder_is_that_of_the_checkout(root):
+    assert runs.data_folder() == Path(root) / "data"
