@@ -2,6 +2,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
+PIP     = --quiet --no-compile
 INDEX   = _build/html/index.html
 WORKERS ?= 2
 RUN    ?= runs/seed-42
@@ -46,7 +47,7 @@ clean:
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer: make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet "$$(grep ^torch== requirements.txt)"
-	$(BIN)/pip install --quiet -r requirements.txt
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/pip install $(PIP) "$$(grep ^torch== requirements.txt)"
+	$(BIN)/pip install $(PIP) -r requirements.txt
+	$(BIN)/pip install $(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
