@@ -1,11 +1,11 @@
-VENV   ?= .venv
-PYTHON ?= python3
-BIN     = $(VENV)/bin
-READY   = $(VENV)/.ready
-PIP     = --quiet --no-compile
-INDEX   = _build/html/index.html
+VENV    ?= .venv
+PYTHON  ?= python3
+BIN      = $(VENV)/bin
+READY    = $(VENV)/.ready
+PIP      = --quiet --no-compile
+INDEX    = _build/html/index.html
 WORKERS ?= 2
-RUN    ?= runs/seed-42
+RUN     ?= runs/seed-42
 
 export ASSIGN_ADD_RENDER = static
 export PYTHONHASHSEED = 0
