@@ -75,9 +75,12 @@ def _steps(text: str) -> list[int]:
         span, _, stride = part.partition(":")
         first, _, last = span.partition("-")
         try:
-            steps += range(int(first), int(last or first) + 1, int(stride or 1))
-        except ValueError:
+            chosen = range(int(first), int(last or first) + 1, int(stride or 1))
+            if not 0 < len(chosen) <= 100_000:
+                raise ValueError
+        except (ValueError, OverflowError):
             raise argparse.ArgumentTypeError(f"{part!r} is neither a step nor a range such as 2000-3000:100") from None
+        steps += chosen
     return steps
 
 

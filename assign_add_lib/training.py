@@ -207,7 +207,10 @@ def train(
     OSError where the folder cannot be written; what was last saved stays intact.
     """
     folder, started = Path(folder), time.monotonic()
-    trainer = Trainer(config, device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError("there is no CUDA device here; train on the cpu")
+    trainer = Trainer(config, device)
     rows, seconds = _take_up(trainer, folder)
     split = trainer.split
     sets = {name: Batch(*(each.to(trainer.device) for each in batch)) for name, batch in evaluation_sets(split).items()}

@@ -1,0 +1,149 @@
+"""How fast a training step is: TransformerLens, the plain and the factored forward, and the floor below them."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .circuits import last_logits
+from .model import Weights, forward
+from .sampling import Batch, training_population
+from .task import Split
+from .training import TrainConfig
+
+THREADS = 2
+PRODUCTS = {torch.ops.aten.mm.default, torch.ops.aten.bmm.default, torch.ops.aten.addmm.default, torch.ops.aten.baddbmm.default}
+
+
+class Products(TorchDispatchMode):
+    """Keeps every matrix product that runs inside it: the operation, and the shape and strides of its factors."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func in PRODUCTS:
+            self.found.append((func, [(tuple(each.shape), each.stride()) for each in args]))
+        return func(*args, **(kwargs or {}))
+
+
+def floor(step: Callable[[Batch], None], batch: Batch) -> Callable[[], None]:
+    """The matrix products of one step, alone: a function that runs the same products on random numbers."""
+    with Products() as products:
+        step(batch)
+    calls = [
+        (func, [torch.empty_strided(shape, stride).normal_() for shape, stride in factors]) for func, factors in products.found
+    ]
+
+    def run() -> None:
+        for func, factors in calls:
+            func(*factors)
+
+    return run
+
+
+def training_step(parameters: list[Tensor], logits: Callable[[Tensor], Tensor], config: TrainConfig) -> Callable[[Batch], None]:
+    """One step of AdamW on the loss at `=`: forward, backward, update."""
+    optimizer = torch.optim.AdamW(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=True)
+
+    def step(batch: Batch) -> None:
+        optimizer.zero_grad(set_to_none=True)
+        cross_entropy(logits(batch.tokens), batch.answers).backward()
+        optimizer.step()
+
+    return step
+
+
+def steps(config: TrainConfig) -> dict[str, Callable[[Batch], None]]:
+    """The same training step in three ways, from the same initial weights."""
+    start = Weights.init(config.task, config.seed, config.d_model, config.d_mlp)
+    plain, factored = start.trainable(), start.trainable()
+    lens = start.to_transformer_lens().train()
+    for name, parameter in lens.named_parameters():
+        parameter.requires_grad = "bias" not in name and "layers.0._original_component.mlp" not in name
+    learned = [parameter for parameter in lens.parameters() if parameter.requires_grad]
+    return {
+        "TransformerLens step": training_step(learned, lambda tokens: lens(tokens)[:, -1], config),
+        "plain step": training_step(list(plain.tensors().values()), lambda tokens: forward(plain, tokens)[:, -1], config),
+        "factored step": training_step(list(factored.tensors().values()), lambda tokens: last_logits(factored, tokens), config),
+    }
+
+
+def measure(repeats: int, config: TrainConfig) -> dict[str, float]:
+    """Median seconds of each row, timed in turns so that other load falls on all alike.
+
+    Every turn has fresh problems: on a batch learned by heart gradients vanish into slow denormal numbers.
+    """
+    population = training_population(Split.draw(config.task, config.seed), config.r)
+    generator = torch.Generator().manual_seed(0)
+    batch = population.sample(config.batch_size, generator)
+
+    def generate() -> None:
+        nonlocal batch
+        batch = population.sample(config.batch_size, generator)
+
+    timed = {name: lambda step=step: step(batch) for name, step in steps(config).items()}
+    floor_of = floor(steps(config)["factored step"], batch)
+    rows = {"batch generation": generate, **timed, "floor: matrix products of the factored step": floor_of}
+    seconds = {name: [] for name in rows}
+    for turn in range(repeats + 2):
+        for name, run in rows.items():
+            started = time.perf_counter()
+            run()
+            if turn >= 2:  # the first two warm up
+                seconds[name].append(time.perf_counter() - started)
+    return {name: median(each) for name, each in seconds.items()}
+
+
+PEAK = """
+import resource, sys, tempfile, torch
+from assign_add_lib import TrainConfig, train
+torch.set_num_threads(int(sys.argv[1]))
+with tempfile.TemporaryDirectory() as folder:
+    train(TrainConfig(steps=40, log_every=20, checkpoint_every=20), folder, "cpu", progress=False)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def peak_memory() -> float:
+    """Peak resident memory in MiB of a process that trains the study's network, evaluations and checkpoints included."""
+    done = subprocess.run([sys.executable, "-c", PEAK, str(THREADS)], capture_output=True, text=True, check=True)
+    return int(done.stdout) / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def table(seconds: dict[str, float], peak: float) -> str:
+    """The timings and their ratios as lines of text."""
+    lens, factored = seconds["TransformerLens step"], seconds["factored step"]
+    generation, *_, bottom = seconds.values()
+    lines = [f"{name:44} {1e3 * each:9.2f} ms  {lens / each:7.1f} x" for name, each in seconds.items()]
+    return "\n".join(
+        [
+            f"{'':44} {'median':>9}     per TransformerLens step",
+            *lines,
+            f"{'factored step over plain step':44} {seconds['plain step'] / factored:9.1f} x faster",
+            f"{'factored step over its floor':44} {factored / bottom:9.2f} x slower",
+            f"{'batch generation, share of a factored step':44} {100 * generation / factored:9.1f} %",
+            f"{'30 000 steps, evaluations aside':44} {30_000 * (factored + generation) / 60:9.1f} min",
+            f"{'peak memory of training':44} {peak:9.0f} MiB",
+        ]
+    )
+
+
+def main(repeats: int = 40, config: TrainConfig | None = None) -> None:
+    """Print the table; two threads, as on the machine that the study's settings are meant for."""
+    if repeats < 1:
+        raise ValueError(f"repeats must be at least 1, not {repeats}")
+    before = torch.get_num_threads()
+    torch.set_num_threads(THREADS)
+    try:
+        print(f"batch {(config or TrainConfig()).batch_size}, {THREADS} threads, torch {torch.__version__}, {repeats} repeats")
+        print(table(measure(repeats, config or TrainConfig()), peak_memory()))
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,225 @@
+"""The command line: what it answers, and one line for everything that it cannot do."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from small import CONFIG, TASK
+
+from assign_add_lib import Problem, forward, load_run, runs, train
+from assign_add_lib.__main__ import _steps, main
+from assign_add_lib.training import checkpoint_path
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Folders of small runs: a whole one, and copies with one checkpoint damaged or no checkpoint at all."""
+    place = tmp_path_factory.mktemp("runs")
+    train(CONFIG, place / "whole", progress=False)
+    for name in ("flipped", "cut", "bare", "noconfig"):
+        shutil.copytree(place / "whole", place / name)
+    path = checkpoint_path(place / "flipped", 80)
+    content = bytearray(path.read_bytes())
+    content[-9] ^= 4
+    path.write_bytes(content)
+    path = checkpoint_path(place / "cut", 80)
+    path.write_bytes(path.read_bytes()[:-100])
+    shutil.rmtree(place / "bare" / "checkpoints")
+    (place / "noconfig" / "config.json").write_text("{")
+    (place / "other").mkdir()
+    (place / "other" / "notes.txt").write_text("x")
+    (place / "file").write_text("x")
+    return place
+
+
+@pytest.fixture
+def here(folders, tmp_path, monkeypatch):
+    """The folders of runs as the working directory; exports go elsewhere."""
+    monkeypatch.chdir(folders)
+    monkeypatch.setattr(sys, "argv", ["assign_add_lib"])
+    return folders
+
+
+SOLVE = ["solve", "--run", "whole"]
+TRAIN = ["train", "new", "--quiet", "--steps", "10"]
+BAD = [
+    ([], "required: COMMAND"),
+    (["dance"], "invalid choice: 'dance'"),
+    (["--colour"], "required: COMMAND"),
+    (["solve"], "required: TEXT"),
+    ([*SOLVE, ""], "the problem is empty"),
+    ([*SOLVE, " \n\t "], "the problem is empty"),
+    ([*SOLVE, "b+3=?"], "the left operand b is never assigned"),
+    ([*SOLVE, "a=1, a+c=?"], "the right operand c is never assigned; assigned variables: a"),
+    ([*SOLVE, "a=1, a=2, a+3=?"], "the variable a is assigned twice"),
+    ([*SOLVE, "a=11, a+3=?"], "the number 11 is out of range; numbers go from 0 to 10"),
+    ([*SOLVE, "a=-1, a+3=?"], "'-1' is neither a number from 0 to 10"),
+    ([*SOLVE, "a=1, b=2, c=3, d=4, a+b=?"], "4 assignments do not fit; a sequence holds at most 3"),
+    ([*SOLVE, "e=1, e+1=?"], "nor a variable from a to d"),
+    ([*SOLVE, "a=1, a*3=?"], "must be one sum"),
+    ([*SOLVE, "a=1, a-3=?"], "must be one sum"),
+    ([*SOLVE, "a=1, 2+3+4=?"], "must be one sum"),
+    ([*SOLVE, "a=1"], "must be one sum"),
+    ([*SOLVE, "ä=1, ä+3=?"], "outside ASCII"),
+    ([*SOLVE, "a=1, a+3=?\u2028"], "outside ASCII"),
+    ([*SOLVE, "a=\udcff, a+3=?"], "outside ASCII"),
+    ([*SOLVE, "a" * 10_000], "must be one sum"),
+    ([*SOLVE, "9" * 10_000 + "+1"], "is neither a number"),
+    ([*SOLVE, "a=1\n" * 2500 + "a+1"], "the variable a is assigned twice"),
+    ([*SOLVE, "1+2=?", "3+4=?"], "unrecognized arguments: 3+4=?"),
+    ([*SOLVE, "1+2=?", "--step", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
+    ([*SOLVE, "1+2=?", "--step", "-1"], "no checkpoint at step -1"),
+    ([*SOLVE, "1+2=?", "--step", "last"], "invalid int value: 'last'"),
+    ([*SOLVE, "1+2=?", "--spread", "1e3"], "invalid int value: '1e3'"),
+    ([*SOLVE, "1+2=?", "--spread", "1" * 30], "verflow"),
+    (["solve", "1+2=?", "--run", "nowhere"], "there is no run nowhere; shipped runs: "),
+    (["solve", "1+2=?", "--run", "other"], "there is no run other"),
+    (["solve", "1+2=?", "--run", "file"], "there is no run file"),
+    (["solve", "1+2=?", "--run", ""], "there is no run"),
+    (["solve", "1+2=?", "--run", "x" * 10_000], "x"),
+    (["solve", "1+2=?", "--run", "flipped"], "step-000080.safetensors is damaged: its checksum"),
+    (["solve", "1+2=?", "--run", "cut"], "step-000080.safetensors is damaged"),
+    (["solve", "1+2=?", "--run", "bare"], "bare has no checkpoint at step None; there are: none"),
+    (["solve", "1+2=?", "--run", "noconfig"], "config.json is damaged: not JSON"),
+    (["train"], "required: FOLDER"),
+    (["train", "whole", "--steps", "10"], "holds a run with another config (seed 3 -> 42,"),
+    (["train", "other"], "other is not empty and holds no run"),
+    (["train", "file"], "Not a directory"),
+    (["train", "file/new"], "cannot write file/new/config.json"),
+    (["train", "noconfig"], "config.json is damaged"),
+    ([*TRAIN, "--steps", "0"], "steps must be at least 1"),
+    ([*TRAIN, "--steps", "many"], "invalid int value: 'many'"),
+    ([*TRAIN, "--seed", "-1"], "seed must be from 0"),
+    ([*TRAIN, "--lr", "nan"], "lr must be a finite number"),
+    ([*TRAIN, "--lr", "0"], "lr must be above 0"),
+    ([*TRAIN, "--train-fraction", "1.5"], "train_fraction must be above 0 and at most 1"),
+    ([*TRAIN, "--train-fraction", "1e-9"], "leaves none of the 3481 pairs"),
+    ([*TRAIN, "--n-numbers", "2"], "n_numbers must be a whole number of at least 3, not 2"),
+    ([*TRAIN, "--length", "7"], "length must be a whole number of at least 8, not 7"),
+    ([*TRAIN, "--threads", "0"], "threads must be at least 1"),
+    ([*TRAIN, "--device", "abacus"], "abacus"),
+    ([*TRAIN, "--momentum", "0.9"], "unrecognized arguments: --momentum 0.9"),
+    (["export", "whole"], "required: NAME"),
+    (["export", "nowhere", "name"], "there is no run nowhere"),
+    (["export", "whole", "../up"], "a run needs a plain name"),
+    (["export", "whole", "name", "--steps", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
+    (["export", "whole", "name", "--steps", "4x"], "'4x' is neither a step nor a range such as 2000-3000:100"),
+    (["export", "whole", "name", "--steps", "40-0"], "'40-0' is neither a step nor a range"),
+    (["export", "whole", "name", "--steps", "0-80:0"], "'0-80:0' is neither a step nor a range"),
+    (["export", "whole", "name", "--steps", "0-9999999999999999999999"], "is neither a step nor a range"),
+    (["export", "flipped", "name"], "step-000080.safetensors is damaged"),
+    (["bench", "--repeats", "0"], "repeats must be at least 1"),
+]
+
+
+@pytest.mark.parametrize("arguments, said", BAD, ids=[ascii(" ".join(arguments)[:40]) for arguments, _ in BAD])
+def test_bad_input_gets_one_line_and_exit_code_2(here, tmp_path, monkeypatch, capsys, arguments, said):
+    monkeypatch.setattr(runs, "data_folder", lambda: tmp_path / "data")
+    try:
+        code = main(arguments)
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert code == 2 and out == ""
+    assert err.startswith("error: ") and said in err
+    assert err.count("\n") == 1 and err.endswith("\n") and "Traceback" not in err
+    assert not (here / "new").exists() and not (tmp_path / "data" / "runs" / "name").exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_missing_cuda_device_is_named(here, capsys):
+    assert main([*TRAIN, "--device", "cuda"]) == 2
+    assert capsys.readouterr().err == "error: there is no CUDA device here; train on the cpu\n"
+
+
+@pytest.mark.parametrize("text", ["a=1, b=9, a+b=?", "A = 1; a+3", "3+4=?"])
+@pytest.mark.parametrize("options", [[], ["--step", "40"], ["--spread", "7"]])
+def test_solve_prints_the_networks_answer_and_the_true_one(here, capsys, text, options):
+    """Three lines, whose answer and probability are those of the plain forward."""
+    assert main([*SOLVE, text, *options]) == 0
+    out, err = capsys.readouterr()
+    problem = Problem.parse(text, TASK)
+    step = 40 if "--step" in options else 80
+    tokens = problem.tokens(7 if "--spread" in options else None)
+    shares = forward(load_run(here / "whole").weights(step), tokens[None])[0, -1].softmax(0)
+    assert err == ""
+    assert out.splitlines() == [
+        str(problem),
+        f"network: {shares.argmax()}  (probability {shares.max():.3f}, run whole, step {step})",
+        f"true:    {problem.answer}",
+    ]
+
+
+def test_the_shipped_run_solves_the_worked_example(capsys):
+    assert main(["solve", "c=1, b=17, a=42, b+19=?"]) == 0
+    first, network, true = capsys.readouterr().out.splitlines()
+    assert first == "c=1, b=17, a=42, b+19=?" and true == "true:    36"
+    assert network.startswith("network: 36  (probability ") and network.endswith(", run seed-42, step 30000)")
+
+
+def test_train_resume_and_export(here, tmp_path, monkeypatch, capsys):
+    """A whole life: trained with options, refused when finished, exported, and asked by name."""
+    options = "--steps 20 --batch-size 16 --d-model 8 --d-mlp 8 --n-numbers 5 --n-variables 3 --length 9 --log-every 10"
+    arguments = ["train", str(tmp_path / "life"), *options.split(), "--checkpoint-every", "10", "--quiet", "--seed", "5"]
+    monkeypatch.setattr(sys, "argv", ["assign_add_lib", *arguments])
+    assert main(arguments) == 0
+    assert capsys.readouterr() == (f"finished: {tmp_path / 'life'}\n", "")
+    run = load_run(tmp_path / "life")
+    assert (run.config.seed, run.config.steps, run.config.d_mlp, run.task.n_numbers) == (5, 20, 8, 5)
+    assert run.record["command"].startswith("python -m assign_add_lib train ") and "--seed 5" in run.record["command"]
+    assert main(arguments) == 2
+    assert "finished run, which is never overwritten" in capsys.readouterr().err
+    monkeypatch.setattr(runs, "data_folder", lambda: tmp_path / "data")
+    assert main(["export", str(tmp_path / "life"), "life", "--steps", "0,10-20:10"]) == 0
+    assert capsys.readouterr().out == f"exported: {tmp_path / 'data' / 'runs' / 'life'}\n"
+    assert load_run("life").steps == [0, 10, 20]
+    assert main(["solve", "b=4, b+3=?", "--run", "life", "--step", "10"]) == 0
+    assert capsys.readouterr().out.endswith("true:    2\n")
+
+
+@pytest.mark.parametrize(
+    "text, steps",
+    [("0", [0]), ("0,500", [0, 500]), ("2000-2300:100", [2000, 2100, 2200, 2300]), ("7-9", [7, 8, 9]), ("1-6:4,3", [1, 5, 3])],
+)
+def test_steps_are_read_with_ranges(text, steps):
+    assert _steps(text) == steps
+
+
+@pytest.mark.parametrize(
+    "command, words",
+    [
+        ([], ["solve", "train", "export", "bench"]),
+        (["solve"], ["TEXT", "--run", "--step", "--spread"]),
+        (["train"], ["FOLDER", "--seed", "--train-fraction", "--lr", "default 0.001", "--n-numbers", "--device", "--quiet"]),
+        (["export"], ["FOLDER", "NAME", "--steps"]),
+        (["bench"], ["--repeats"]),
+    ],
+)
+def test_help_names_every_option(capsys, command, words):
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "--help"])
+    out, err = capsys.readouterr()
+    assert stop.value.code == 0 and err == ""
+    assert out.startswith("usage: python -m assign_add_lib") and all(word in out for word in words)
+
+
+def python_m(root: Path, *arguments: str | bytes) -> subprocess.CompletedProcess:
+    """The command as a reader runs it, in a process of its own."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
+    return subprocess.run([sys.executable, "-m", "assign_add_lib", *arguments], env=environment, capture_output=True)
+
+
+def test_as_a_process_it_solves(root):
+    done = python_m(root, "solve", "b=17, b+19=?")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.splitlines()[-1] == b"true:    36"
+
+
+def test_as_a_process_it_refuses_bytes_that_are_no_text(root):
+    done = python_m(root, "solve", b"a=\xff\xfe, a+1=?")
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert done.stderr.startswith(b"error: the problem holds a character outside ASCII")
