@@ -84,7 +84,7 @@ class Weights:
             act_fn="relu",
             normalization_type=None,
         )
-        bridge = TransformerBridge.boot_native(config).to(self.W_E.dtype)
+        bridge = TransformerBridge.boot_native(config).to(self.W_E.dtype, print_details=False)
         state = {name: torch.zeros_like(theirs) for name, theirs in bridge.state_dict().items()}
         bridge.load_state_dict(state | _lens_state(self.tensors()))
         return bridge.eval()

@@ -17,6 +17,7 @@ from .sampling import Batch, training_population
 from .task import Split
 from .training import TrainConfig
 
+Step = Callable[[Batch], Tensor]
 THREADS = 2
 PRODUCTS = {torch.ops.aten.mm.default, torch.ops.aten.bmm.default, torch.ops.aten.addmm.default, torch.ops.aten.baddbmm.default}
 
@@ -34,7 +35,7 @@ class Products(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def floor(step: Callable[[Batch], None], batch: Batch) -> Callable[[], None]:
+def floor(step: Step, batch: Batch) -> Callable[[], None]:
     """The matrix products of one step, alone: a function that runs the same products on random numbers."""
     with Products() as products:
         step(batch)
@@ -49,19 +50,21 @@ def floor(step: Callable[[Batch], None], batch: Batch) -> Callable[[], None]:
     return run
 
 
-def training_step(parameters: list[Tensor], logits: Callable[[Tensor], Tensor], config: TrainConfig) -> Callable[[Batch], None]:
-    """One step of AdamW on the loss at `=`: forward, backward, update."""
+def training_step(parameters: list[Tensor], logits: Callable[[Tensor], Tensor], config: TrainConfig) -> Step:
+    """One step of AdamW on the loss at `=`: forward, backward, update; it returns the loss."""
     optimizer = torch.optim.AdamW(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=True)
 
-    def step(batch: Batch) -> None:
+    def step(batch: Batch) -> Tensor:
         optimizer.zero_grad(set_to_none=True)
-        cross_entropy(logits(batch.tokens), batch.answers).backward()
+        loss = cross_entropy(logits(batch.tokens), batch.answers)
+        loss.backward()
         optimizer.step()
+        return loss.detach()
 
     return step
 
 
-def steps(config: TrainConfig) -> dict[str, Callable[[Batch], None]]:
+def steps(config: TrainConfig) -> dict[str, Step]:
     """The same training step in three ways, from the same initial weights."""
     start = Weights.init(config.task, config.seed, config.d_model, config.d_mlp)
     plain, factored = start.trainable(), start.trainable()

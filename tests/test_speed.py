@@ -1,0 +1,79 @@
+"""The table of speeds compares equal work, and its floor is the step's own matrix products."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from small import CONFIG, problems
+from torch.utils.flop_counter import FlopCounterMode
+
+from assign_add_lib import TrainConfig, speed
+from assign_add_lib.training import Trainer
+
+LARGER = replace(CONFIG, batch_size=64, d_model=32)
+
+
+def test_the_three_steps_learn_the_same():
+    """The losses of ten steps on the same problems, and those of `Trainer`."""
+    rows, trainer = speed.steps(LARGER), Trainer(LARGER)
+    generator = torch.Generator()
+    generator.set_state(trainer.generator.get_state())
+    expected = [trainer.advance() for _ in range(10)]
+    batches = [trainer.population.sample(64, generator) for _ in range(10)]
+    assert len(rows) == 3
+    for name, step in rows.items():
+        assert [step(batch).item() for batch in batches] == pytest.approx(expected, abs=1e-4), name
+    assert len({round(loss, 3) for loss in expected}) > 5
+
+
+def test_the_floor_runs_the_products_of_a_step():
+    """As many floating-point operations in matrix products as in the step itself, counted by torch."""
+    step = speed.steps(LARGER)["factored step"]
+    batch = problems(LARGER.task, 64)
+    run = speed.floor(step, batch)
+    counts = []
+    for each in (lambda: step(batch), run):
+        with FlopCounterMode(display=False) as counter:
+            each()
+        counts.append(counter.get_total_flops())
+    assert counts[0] == counts[1] > 64 * 6 * 32 * LARGER.d_mlp
+
+
+def test_the_table_names_every_row(capsys, monkeypatch):
+    monkeypatch.setattr(speed, "peak_memory", lambda: 512.0)
+    threads = torch.get_num_threads()
+    speed.main(2, LARGER)
+    out = capsys.readouterr().out
+    for row in (
+        "TransformerLens step",
+        "plain step",
+        "factored step",
+        "batch generation",
+        "floor: matrix products of the factored step",
+        "factored step over plain step",
+        "factored step over its floor",
+        "batch generation, share of a factored step",
+    ):
+        assert sum(line.startswith(row + "  ") for line in out.splitlines()) == 1, row
+    assert "batch 64, 2 threads" in out and "512 MiB" in out
+    assert torch.get_num_threads() == threads
+
+
+def test_the_ratios_follow_from_the_medians():
+    seconds = {"batch generation": 0.001, "TransformerLens step": 0.2, "plain step": 0.1, "factored step": 0.01, "floor": 0.008}
+    lines = {line[:44].strip(): line[44:].strip() for line in speed.table(seconds, 700).splitlines()}
+    assert lines["factored step"].split() == ["10.00", "ms", "20.0", "x"]
+    assert lines["factored step over plain step"] == "10.0 x faster"
+    assert lines["factored step over its floor"] == "1.25 x slower"
+    assert lines["batch generation, share of a factored step"] == "10.0 %"
+    assert lines["30 000 steps, evaluations aside"] == "5.5 min"
+
+
+def test_training_the_study_fits_in_a_gigabyte():
+    assert 100 < speed.peak_memory() < 1000
+
+
+@pytest.mark.parametrize("repeats", [0, -1])
+def test_no_repeats_are_refused(repeats):
+    with pytest.raises(ValueError, match="repeats must be at least 1"):
+        speed.main(repeats, TrainConfig())
