@@ -69,11 +69,14 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
     moved = C @ OV(w, 1)  # C OV1
     future = torch.full((length, length), -torch.inf, dtype=C.dtype, device=C.device).triu(1)
 
-    # layer 1, all positions: four table look-ups, token or position for token or position
+    # layer 1, all positions: a table row for each position and token of the query, an entry for each token of the key
     S = C @ QK(w, 1) @ C.T
-    by_query = S[:d_vocab].index_select(0, tokens.flatten()).view(batch, length, -1) + S[d_vocab:]
-    to_token, to_position = by_query.split([d_vocab, length], -1)  # (batch, query, d_vocab), (batch, query, key)
-    scores = to_token.gather(2, tokens[:, None].expand(-1, length, -1)) + to_position
+    S = S[:d_vocab] + S[d_vocab:, None]  # (pos, d_vocab, rows), for a query of both position and token
+    to_token, to_position = S.split([d_vocab, length], -1)
+    query = tokens + d_vocab * torch.arange(length, device=tokens.device)  # (batch, query)
+    pair = d_vocab * query[:, :, None] + tokens[:, None]  # (batch, query, key)
+    scores = to_token.flatten().index_select(0, pair.flatten()).view_as(pair)
+    scores = scores + to_position.flatten(0, 1).index_select(0, query.flatten()).view_as(pair)
     A = (scores + future).softmax(-1)  # (batch, query, key)
 
     def scatter(attention):  # (batch, key) attention -> (batch, rows) weight of each row of C
@@ -88,9 +91,8 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
     x = w.W_E.index_select(0, tokens[:, -1]) + w.W_pos[length - 1] + scatter(A[:, -1]) @ moved  # (batch, d_model)
     q = x @ QK(w, 2)
     u = look_up(q @ moved.T)
-    scores = look_up(q @ C.T) + (A @ u[..., None]).squeeze(-1)
-    a2 = scores.softmax(-1)  # (batch, key)
-    through = (a2[:, None] @ A).squeeze(1)  # attention that reaches a key through layer 1
+    a2 = (look_up(q @ C.T) + (A * u[:, None]).sum(2)).softmax(-1)  # (batch, key)
+    through = (a2[:, :, None] * A).sum(1)  # attention that reaches a key through layer 1
     mixed = scatter(a2) @ C + scatter(through) @ moved
     resid = x + mixed @ OV(w, 2)
 

@@ -55,7 +55,8 @@ def lay_out(task: Task, left: Tensor, right: Tensor, x: Tensor, y: Tensor, gener
 
     pad = torch.arange(room - 2, device=device)
     gap = torch.where(pad < room - 2 * n, (rand(room - 2) * (n + 1)).long(), slots)
-    pads_before = (gap[:, :, None] <= slot).sum(1)  # (batch, slots)
+    pads = torch.zeros(batch, slots + 1, dtype=torch.long, device=device).scatter_add_(1, gap, torch.ones_like(gap))
+    pads_before = pads.cumsum(1)[:, :slots]
     start = torch.where(slot < n, 2 * slot + pads_before, task.length)  # unused slots fall past the end
 
     tokens = torch.full((batch, task.length + 2), task.pad, device=device)
