@@ -6,6 +6,7 @@ PIP      = --quiet --no-compile
 INDEX    = _build/html/index.html
 WORKERS ?= 2
 RUN     ?= runs/seed-42
+ARGS    ?= --seed 42 --threads 1
 
 export ASSIGN_ADD_RENDER = static
 export PYTHONHASHSEED = 0
@@ -18,8 +19,8 @@ book: $(READY)
 	@echo "The book is at $(abspath $(INDEX))"
 
 test: browser lint book
-	$(BIN)/pytest chapters --nbval --nbval-cell-timeout 60 -n $(WORKERS) --dist loadfile
-	$(BIN)/pytest tests -n $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest chapters --nbval --nbval-cell-timeout 60 -n $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n $(WORKERS) --dist loadfile
 
 train: $(READY)
 	$(BIN)/python -m assign_add_lib train $(RUN) $(ARGS)
