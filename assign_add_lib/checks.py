@@ -4,9 +4,7 @@ A check tries the learner's function on fresh random input, compares it with an 
 what is right or wrong, and returns whether it was right.
 """
 
-import contextlib
 import functools
-import io
 import math
 import random
 from collections.abc import Callable
@@ -269,8 +267,7 @@ def turned(answer: Callable) -> None:
 def without_layer_2_attention(answer: Callable) -> None:
     """Exercise 2.4: `answer(lens, tokens)` gives the logits without what layer 2's attention adds."""
     weights = Weights.init(seed=random.randrange(2**31))
-    with contextlib.redirect_stdout(io.StringIO()):  # TransformerLens says what it does
-        lens = weights.to_transformer_lens()
+    lens = weights.to_transformer_lens()
     tokens = torch.stack([random_problem().tokens() for _ in range(20)])
     activations = run(weights, tokens)
 
