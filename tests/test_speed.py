@@ -13,6 +13,12 @@ from assign_add_lib.training import Trainer
 LARGER = replace(CONFIG, batch_size=64, d_model=32)
 
 
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch):
+    """Nothing here is timed in earnest, and two threads beside other tests wait for each other."""
+    monkeypatch.setattr(speed, "THREADS", 1)
+
+
 def test_the_three_steps_learn_the_same():
     """The losses of ten steps on the same problems, and those of `Trainer`."""
     rows, trainer = speed.steps(LARGER), Trainer(LARGER)
@@ -55,7 +61,7 @@ def test_the_table_names_every_row(capsys, monkeypatch):
         "batch generation, share of a factored step",
     ):
         assert sum(line.startswith(row + "  ") for line in out.splitlines()) == 1, row
-    assert "batch 64, 2 threads" in out and "512 MiB" in out
+    assert "batch 64, 1 threads" in out and "512 MiB" in out
     assert torch.get_num_threads() == threads
 
 
