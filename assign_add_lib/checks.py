@@ -1,7 +1,7 @@
 """Checks: the numbers that the prose quotes, and one check for each exercise.
 
-A check tries the learner's function on fresh random input, compares it with an independent truth, prints in words
-what is right or wrong, and returns whether it was right.
+A check tries the learner's function on fresh random input, compares it with an independent truth, and prints in words
+whether it is right, or what is wrong.
 """
 
 import functools
@@ -22,7 +22,7 @@ def report(name: str, value: float, expected: float, atol: float) -> None:
     """Print the number that the prose quotes; AssertionError where the measured one is further off than `atol`."""
     if not abs(float(value) - expected) <= atol:
         raise AssertionError(f"{name}: measured {float(value)!r}, expected {expected} ± {atol}")
-    print(f"{name}: {expected} (± {atol})")
+    print(f"{name}: {expected} (± {atol})" if atol else f"{name}: {expected}")
 
 
 class Wrong(Exception):
@@ -30,20 +30,18 @@ class Wrong(Exception):
 
 
 def exercise(check: Callable) -> Callable:
-    """Make a function that raises `Wrong` into a check that prints its verdict and returns it."""
+    """Make a function that raises `Wrong` into a check that prints its verdict."""
 
     @functools.wraps(check)
-    def judged(answer: Callable) -> bool:
+    def judged(answer: Callable) -> None:
         try:
             check(answer)
         except Wrong as wrong:
             print(f"Not yet: {wrong}")
-            return False
         except Exception as error:
             print(f"Not yet: your function stopped with {type(error).__name__}: {error}")
-            return False
-        print("Right.")
-        return True
+        else:
+            print("Right.")
 
     return judged
 

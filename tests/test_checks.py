@@ -96,14 +96,14 @@ def test_solutions_pass_and_stubs_fail(chapter, capsys):
     solutions, stubs = answers(chapter, "solution"), answers(chapter, "exercise")
     assert solutions.keys() == stubs.keys() and len(solutions) >= 3
     for name, solution in solutions.items():
-        assert getattr(checks, name)(solution) is True, name
-        assert getattr(checks, name)(stubs[name]) is False, name
+        getattr(checks, name)(solution)
+        getattr(checks, name)(stubs[name])
     assert capsys.readouterr().out == "Right.\nNot yet: your function returns nothing yet\n" * len(solutions)
 
 
 @pytest.mark.parametrize("name, mistake, words", MISTAKES, ids=[f"{name}: {words}" for name, _, words in MISTAKES])
 def test_plausible_mistakes_fail_with_words(name, mistake, words, capsys):
-    assert getattr(checks, name)(mistake) is False
+    getattr(checks, name)(mistake)
     verdict = capsys.readouterr().out
     assert verdict.startswith("Not yet: ") and verdict.count("\n") == 1
 
@@ -114,7 +114,7 @@ def test_every_exercise_has_a_mistake():
 
 
 def test_a_crash_is_said_in_words(capsys):
-    assert checks.loss(lambda logits, answers: 1 / 0) is False
+    checks.loss(lambda logits, answers: 1 / 0)
     assert "ZeroDivisionError" in capsys.readouterr().out
 
 

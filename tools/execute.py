@@ -14,7 +14,8 @@ BUDGET = 300  # seconds a cell may take; the tests are stricter
 def execute(path):
     """The executed notebook of one text twin (or notebook)."""
     notebook = jupytext.read(path)
-    NotebookClient(notebook, timeout=BUDGET, record_timing=False, resources={"metadata": {"path": path.parent}}).execute()
+    settings = {"timeout": BUDGET, "record_timing": False, "coalesce_streams": True}
+    NotebookClient(notebook, resources={"metadata": {"path": path.parent}}, **settings).execute()
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         cell.metadata.pop("execution", None)
