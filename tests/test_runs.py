@@ -96,6 +96,12 @@ def test_a_damaged_shipped_file_is_refused(data, file, damage):
         read_all(load_run("small"))
 
 
+def test_a_run_that_the_manifest_does_not_know_is_refused(data):
+    shutil.copytree(data / "runs" / "small", data / "runs" / "foundling")
+    with pytest.raises(ValueError, match="its checksum is not the one in MANIFEST.sha256"):
+        load_run("foundling").weights(0)
+
+
 def test_checkpoints_that_are_exchanged_are_refused(data):
     """Each is whole by itself, and stands at the wrong step."""
     run = data / "runs" / "small"

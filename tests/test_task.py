@@ -161,6 +161,8 @@ def test_text_to_tokens_to_text_comes_back(task):
     for seed in [None, *range(300)]:
         problem = random_problem(task, rng)
         assert Problem.parse(str(problem), task) == problem
+        x, y = (dict(problem.assignments).get(operand, operand) for operand in (problem.left, problem.right))
+        assert problem.answer == (x + y) % task.n_numbers
         tokens = problem.tokens(seed)
         assert tokens.shape == (task.length,) and tokens.dtype == torch.long
         assert Problem.from_tokens(tokens, task) == problem
