@@ -64,37 +64,39 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
     Layer 1 is read off the tables of C, layer 2 is computed for the one query at `=`, and no (batch, pos, d_model)
     tensor is ever made.
     """
-    w, (batch, length), d_vocab = weights, tokens.shape, len(weights.W_E)
+    w, length, d_vocab = weights, tokens.shape[1], len(weights.W_E)
+    QK1, QK2 = (w.W_Q @ w.W_K.mT / math.sqrt(w.W_Q.shape[-1])).unbind()
+    OV1, OV2 = (w.W_V @ w.W_O).unbind()
     C = torch.cat([w.W_E, w.W_pos[:length]])  # (rows, d_model)
-    moved = C @ OV(w, 1)  # C OV1
+    seen = torch.cat([C, C @ OV1])  # (2 rows, d_model): layer 2 sees sums of these, an embedding's own or moved by layer 1
     future = torch.full((length, length), -torch.inf, dtype=C.dtype, device=C.device).triu(1)
 
     # layer 1, all positions: a table row for each position and token of the query, an entry for each token of the key
-    S = C @ QK(w, 1) @ C.T
+    S = C @ QK1 @ C.T
     S = S[:d_vocab] + S[d_vocab:, None]  # (pos, d_vocab, rows), for a query of both position and token
-    to_token, to_position = S.split([d_vocab, length], -1)
+    to_token, to_position = S.split([d_vocab, length], 2)
     query = tokens + d_vocab * torch.arange(length, device=tokens.device)  # (batch, query)
     pair = d_vocab * query[:, :, None] + tokens[:, None]  # (batch, query, key)
     scores = to_token.flatten().index_select(0, pair.flatten()).view_as(pair)
-    scores = scores + to_position.flatten(0, 1).index_select(0, query.flatten()).view_as(pair)
-    A = (scores + future).softmax(-1)  # (batch, query, key)
+    to_position = (to_position + future[:, None]).flatten(0, 1)
+    scores = scores + to_position.index_select(0, query.flatten()).view_as(pair)
+    A = scores.softmax(2)  # (batch, query, key)
 
-    def scatter(attention):  # (batch, key) attention -> (batch, rows) weight of each row of C
-        on_tokens = attention.new_zeros(batch, d_vocab).scatter_add(1, tokens, attention)
-        return torch.cat([on_tokens, attention], 1)
+    def scatter(attention):  # (batch, n, key) attention -> (batch, n rows) weight of each row of C
+        index = tokens[:, None].expand_as(attention)
+        on_tokens = attention.new_zeros(*attention.shape[:2], d_vocab).scatter_add(2, index, attention)
+        return torch.cat([on_tokens, attention], 2).flatten(1)
 
-    def look_up(table):  # (batch, rows) -> (batch, key), for the token and the position of each key
-        for_token, for_position = table.split([d_vocab, length], 1)
-        return for_token.gather(1, tokens) + for_position
+    def look_up(table):  # (batch, n rows) -> (batch, n, key), for the token and the position of each key
+        for_token, for_position = table.unflatten(1, (-1, len(C))).split([d_vocab, length], 2)
+        return for_token.gather(2, tokens[:, None].expand_as(for_position)) + for_position
 
     # layer 2, the query at `=` alone
-    x = w.W_E.index_select(0, tokens[:, -1]) + w.W_pos[length - 1] + scatter(A[:, -1]) @ moved  # (batch, d_model)
-    q = x @ QK(w, 2)
-    u = look_up(q @ moved.T)
-    a2 = (look_up(q @ C.T) + (A * u[:, None]).sum(2)).softmax(-1)  # (batch, key)
-    through = (a2[:, :, None] * A).sum(1)  # attention that reaches a key through layer 1
-    mixed = scatter(a2) @ C + scatter(through) @ moved
-    resid = x + mixed @ OV(w, 2)
+    x = w.W_E.index_select(0, tokens[:, -1]) + w.W_pos[length - 1] + scatter(A[:, -1:]) @ seen[len(C) :]
+    own, moved = look_up(x @ QK2 @ seen.T).unbind(1)  # (batch, key)
+    a2 = (own + (A * moved[:, None]).sum(2)).softmax(1)  # (batch, key)
+    through = (a2[:, :, None] * A).sum(1)  # attention that reaches a key by way of layer 1
+    resid = x + scatter(torch.stack([a2, through], 1)) @ seen @ OV2
 
     # MLP and unembedding on one position
     return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U)
