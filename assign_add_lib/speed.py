@@ -108,19 +108,24 @@ def measure(repeats: int, config: TrainConfig) -> dict[str, float]:
 
 
 PEAK = """
-import resource, sys, tempfile, torch
+import re, resource, sys, tempfile, torch
+from pathlib import Path
 from assign_add_lib import TrainConfig, train
 torch.set_num_threads(int(sys.argv[1]))
 with tempfile.TemporaryDirectory() as folder:
-    train(TrainConfig(steps=20, log_every=10, checkpoint_every=10), folder, "cpu", progress=False)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    train(TrainConfig(steps=40, log_every=20, checkpoint_every=20), folder, "cpu", progress=False)
+status = Path("/proc/self/status")
+if status.exists():  # on Linux getrusage also counts what the parent process held
+    print(int(re.search(r"VmHWM:\\s*(\\d+)", status.read_text())[1]) / 2**10)
+else:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (20 if sys.platform == "darwin" else 10))
 """
 
 
 def peak_memory() -> float:
     """Peak resident memory in MiB of a process that trains the study's network, evaluations and checkpoints included."""
     done = subprocess.run([sys.executable, "-c", PEAK, str(THREADS)], capture_output=True, text=True, check=True)
-    return int(done.stdout) / (2**20 if sys.platform == "darwin" else 2**10)
+    return float(done.stdout)
 
 
 def table(seconds: dict[str, float], peak: float) -> str:
