@@ -42,6 +42,9 @@ def use_style() -> None:
     plt.rcParams.update(STYLE)
 
 
+# one colour for one thing, in every figure of the book
+KIND_COLOURS = {"0-var": GREY, "1-var": ORANGE, "2-var": SKY}
+LAYER_COLOURS = {1: "#5b3a8c", 2: "#8c510a"}
 ROLES = {"variable": SKY, "number": "#dddddd", "PAD": "white", "+": YELLOW, "=": ORANGE}
 
 
