@@ -19,14 +19,14 @@ book: $(READY)
 	@echo "The book is at $(abspath $(INDEX))"
 
 test: browser lint book
-	OMP_NUM_THREADS=1 $(BIN)/pytest chapters --nbval --nbval-cell-timeout 60 -n $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest chapters algorithm.ipynb --nbval --nbval-cell-timeout 60 -n $(WORKERS) --dist loadfile
 	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n $(WORKERS) --dist loadfile
 
 train: $(READY)
 	$(BIN)/python -m assign_add_lib train $(RUN) $(ARGS)
 
 execute: $(READY)
-	$(BIN)/python tools/execute.py chapters/*.md
+	$(BIN)/python tools/execute.py chapters/*.md algorithm.md
 
 student: $(READY)
 	$(BIN)/python tools/student.py chapters/*.ipynb

@@ -10,7 +10,8 @@ import math
 import torch
 from torch import Tensor
 
-from .model import Weights
+from .model import Activations, Weights, run
+from .sampling import value_positions
 from .task import STUDY, Task
 
 
@@ -100,3 +101,60 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
 
     # MLP and unembedding on one position
     return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U)
+
+
+LAYER_1_TERMS = ("token, token", "token, position", "position, token", "position, position")
+
+
+def layer_1_terms(weights: Weights, tokens: Tensor) -> Tensor:
+    """The four terms of every layer-1 score, (batch, 4, query, key), in the order of `LAYER_1_TERMS` (query, key).
+
+    They sum to the score; entries in the future, which the causal mask removes, are filled in all the same.
+    """
+    S = qk_table(weights)
+    t = tokens  # rows of S for the tokens
+    p = (len(weights.W_E) + torch.arange(tokens.shape[1], device=tokens.device)).expand_as(tokens)  # and for the positions
+    return torch.stack([S[row[:, :, None], column[:, None]] for row in (t, p) for column in (t, p)], 1)
+
+
+QUERY_SOURCES = ("own", "operand tokens", "rest of layer 1")
+KEY_SOURCES = ("own", "token before", "rest of layer 1")
+
+
+def layer_2_terms(weights: Weights, tokens: Tensor, task: Task = STUDY) -> Tensor:
+    """The nine terms of the layer-2 score of `=` for every key, (batch, query source, key source, key).
+
+    Query sources at `=`: its own token and position; the two operand tokens, moved by layer 1 with its attention; the
+    rest of what layer 1 added.  Key sources: the key's own token and position; the token before it, moved by layer 1;
+    the rest of what layer 1 added.  The sources sum to the residual stream, so the nine terms sum to the score.
+    """
+    activations = run(weights, tokens)
+    own, added, A = activations.resid_pre, activations.attn_out[:, 0], activations.pattern[:, 0]
+    moved = weights.W_E[tokens] @ OV(weights, 1)  # (batch, pos, d_model)
+    operands = [task.left, task.right]
+    named = torch.einsum("bj,bjd->bd", A[:, task.last, operands], moved[:, operands])
+    before = torch.zeros_like(own)
+    before[:, 1:] = A.diagonal(-1, 1, 2)[:, :, None] * moved[:, :-1]
+    query = torch.stack([own[:, task.last], named, added[:, task.last] - named], 1)  # (batch, source, d_model)
+    key = torch.stack([own, before, added - before], 1)  # (batch, source, pos, d_model)
+    return torch.einsum("bqd,de,bkje->bqkj", query, QK(weights, 2), key)
+
+
+def mlp_input_sources(weights: Weights, activations: Activations, tokens: Tensor, task: Task = STUDY) -> dict[str, Tensor]:
+    """What the MLP reads at `=`, split by where it comes from: name -> (batch, d_model); the parts sum to `mlp_in`."""
+    attention = activations.pattern[:, 1, task.last]  # (batch, key), of layer 2
+    added = torch.zeros_like(attention).scatter(1, value_positions(tokens, task), 1.0)
+    embedded, from_layer_1, OV2 = weights.W_E[tokens], activations.attn_out[:, 0], OV(weights, 2)
+
+    def moved(weight, content):
+        return torch.einsum("bt,btd->bd", weight, content) @ OV2
+
+    return {
+        "numbers to add": moved(attention * added, embedded),
+        "other tokens": moved(attention * (1 - added), embedded),
+        "positions": attention @ weights.W_pos @ OV2,
+        "layer 1, by way of layer 2": moved(attention, from_layer_1),
+        "layer 1 at =": from_layer_1[:, task.last],
+        "token =": embedded[:, task.last],
+        "position 15": weights.W_pos[task.last].expand(len(tokens), -1),
+    }

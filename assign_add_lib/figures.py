@@ -6,6 +6,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -181,3 +182,217 @@ def accuracy_curves(
         panels[0].text((first + last) / 2, 0.06, name, ha="center", va="bottom", fontsize=8.5)
     panels[-1].set_xlabel("training step")
     return figure
+
+
+def score_table(scores: Tensor, regions: dict[str, tuple[slice, slice]]) -> Figure:
+    """Draw the layer-1 scores (90, 90) of all embeddings for all, with regions (rows, columns) outlined by name.  Figure 6.
+
+    Numbers are drawn narrow, and what stands alone (`+`, `=`, `PAD`, positions 12 to 15) wide, so that all can be read.
+    """
+    widths = np.repeat([0.45, 2.6, 1.0, 1.0, 2.6], [59, 3, 12, 12, 4])
+    edges = np.concatenate([[0], widths.cumsum()])
+    figure, axes = plt.subplots(figsize=(WIDTH, 6.5))
+    image = axes.pcolormesh(edges, edges, scores.numpy(), cmap="RdBu_r", vmin=-8, vmax=8)
+    groups = {"numbers 0–58": (0, 59), "+": (59, 60), "=": (60, 61), "PAD": (61, 62), "variables a–l": (62, 74)}
+    groups |= {"positions 0–11": (74, 86)} | {f"position {p}": (74 + p, 75 + p) for p in range(12, 16)}
+    middles = [(edges[first] + edges[last]) / 2 for first, last in groups.values()]
+    for first, _ in groups.values():
+        width = 1.4 if first == 74 else 0.5
+        axes.axhline(edges[first], color=INK, linewidth=width)
+        axes.axvline(edges[first], color=INK, linewidth=width)
+    for name, (rows, columns) in regions.items():
+        left, right, top, bottom = (edges[k] for k in (columns.start, columns.stop, rows.start, rows.stop))
+        box = plt.Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor="black", linewidth=2.4, zorder=3)
+        axes.add_patch(box)
+        spot = {"facecolor": YELLOW, "edgecolor": INK, "pad": 1.6}
+        axes.text(left, top, name, ha="center", va="center", fontsize=9, fontweight="bold", bbox=spot, zorder=4)
+    axes.set_xticks(middles, groups, rotation=90)
+    axes.set_yticks(middles, groups)
+    axes.tick_params(length=0)
+    axes.set(xlabel="key (what is read)", ylabel="query (what reads)", aspect="equal")
+    axes.invert_yaxis()
+    figure.colorbar(image, label="score", shrink=0.7, extend="both")
+    return figure
+
+
+def score_block(scores: Tensor, names: Sequence, limit: float, query: str = "query", key: str = "key") -> Figure:
+    """Draw a square block of scores with its values written in; the largest of each row is ringed, masked ones are grey.
+
+    A masked entry is minus infinity.  Colours saturate at `limit`.  Figure 7.
+    """
+    figure, axes = plt.subplots(figsize=(5.6, 4.7))
+    axes.set_facecolor("0.88")
+    image = axes.imshow(scores.masked_fill(scores.isinf(), torch.nan).numpy(), cmap="RdBu_r", vmin=-limit, vmax=limit)
+    for row, values in enumerate(scores):
+        for column in values.isfinite().nonzero().flatten().tolist():
+            value = float(values[column])
+            colour = "white" if abs(value) > 0.65 * limit else "black"
+            axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=colour)
+        if values.isfinite().any():
+            best = int(values.argmax())
+            axes.add_patch(plt.Rectangle((best - 0.46, row - 0.46), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.8))
+    axes.set_xticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(length=0)
+    axes.set(xlabel=key, ylabel=query)
+    figure.colorbar(image, label="score", shrink=0.8)
+    return figure
+
+
+def algorithm(
+    names: Sequence[str],
+    layer_1: Sequence[tuple[int, int]],
+    layer_2: Sequence[tuple[int, int]],
+    carried: dict[int, str],
+    total: str,
+    answer: str,
+) -> Figure:
+    """Draw the whole algorithm on one sequence: tokens, what two layers of attention move, the sum and the answer.
+
+    `layer_1` and `layer_2` hold the pairs (query, key) of positions to join; an arrow runs from the key, which is read, to
+    the query, which reads.  `carried` says by position what layer 1 has brought there; `total` is the sum in numbers.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.3))
+    last, tokens, middle, mlp = len(names) - 1, 6.6, 4.1, 1.5  # the heights of the rows
+
+    def box(x, y, width, height, colour, line=INK):
+        corner = (x - width / 2, y - height / 2)
+        axes.add_patch(plt.Rectangle(corner, width, height, facecolor=colour, edgecolor=line, linewidth=0.8, zorder=3))
+
+    def arrow(start, end, colour, bend=0.0, line="-", width=1.6):
+        style = {"arrowstyle": "-|>", "color": colour, "linewidth": width, "linestyle": line, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", end, start, arrowprops=style | {"connectionstyle": f"arc3,rad={bend}", "mutation_scale": 11}, zorder=4)
+
+    for position, name in enumerate(names):
+        faint = name == "PAD"
+        colour, ink = ROLES[_role(name)], GREY if faint else INK
+        axes.plot([position] * 2, [tokens - 0.4, middle + 0.5], color="0.85", linewidth=1, zorder=1)
+        axes.text(position, tokens + 0.62, position, ha="center", va="center", fontsize=7.5, color=GREY)
+        for y, height in ((tokens, 0.8), (middle, 1.0)):
+            box(position, y, 0.88, height, colour)
+            lift = 0.2 if y == middle and position in carried else 0
+            axes.text(position, y + lift, name, ha="center", va="center", fontsize=6.5 if faint else 10.5, color=ink, zorder=5)
+    for position, words in carried.items():
+        axes.text(position, middle - 0.25, words, ha="center", va="center", fontsize=7.5, color=LAYER_COLOURS[1], zorder=5)
+    for query, key in layer_1:
+        arrow((key, tokens - 0.4), (query, middle + 0.5), LAYER_COLOURS[1])
+    for _, key in layer_2:
+        arrow((key, middle - 0.5), (min(max(key, last - 2.7), last - 1), mlp + 0.5), LAYER_COLOURS[2], line=(0, (4, 1.5)))
+    arrow((last, middle - 0.5), (last, mlp + 0.5), "0.6", width=1)
+
+    box(last - 1.5, mlp, 3.9, 1.0, "white")
+    axes.text(last - 1.5, mlp, total, ha="center", va="center", fontsize=10.5, zorder=5)
+    arrow((last - 1.5, mlp - 0.5), (last - 1.5, mlp - 1.2), INK, width=1.2)
+    axes.text(last - 1.5, mlp - 1.5, answer, ha="center", va="center", fontsize=12, fontweight="bold")
+    steps = (
+        (tokens + 0.62, "position", GREY), (tokens, "tokens", INK), (middle, "after layer 1", INK),
+        ((tokens + middle) / 2, "layer 1,\nby position", LAYER_COLOURS[1]),
+        ((middle + mlp) / 2, "layer 2,\nby content", LAYER_COLOURS[2]),
+        (mlp, "MLP", INK), (mlp - 1.5, "answer", INK),
+    )  # fmt: skip
+    for y, words, colour in steps:
+        axes.text(-0.7, y, words, ha="right", va="center", fontsize=8.5, color=colour)
+    axes.set(xlim=(-3.1, last + 0.6), ylim=(mlp - 1.9, tokens + 0.9))
+    axes.axis("off")
+    return figure
+
+
+def spectra(
+    shares: dict[str, Sequence[float]], marked: Sequence[int], control: dict[str, Sequence[float]] | None = None
+) -> Figure:
+    """Draw spectra (K + 1,) one above the other: marked frequencies dark with their names, a control as a grey line."""
+    figure, panels = plt.subplots(len(shares), 1, figsize=(WIDTH, 1.45 * len(shares) + 0.5), sharex=True, squeeze=False)
+    for axes, (name, heights) in zip(panels[:, 0], shares.items()):
+        k = np.arange(len(heights))
+        axes.bar(k, heights, color=[BLUE if each in marked else "#b9c4cc" for each in k], width=0.75)
+        for each in marked:
+            axes.text(each, heights[each] + 0.003, each, ha="center", va="bottom", fontsize=7.5)
+        if name in (control or {}):
+            axes.step(k, control[name], where="mid", color=INK, linewidth=1, linestyle="--")
+        axes.set(title=name, ylabel="share", ylim=(0, 1.2 * max(heights)), xlim=(-0.7, len(heights) - 0.3))
+    panels[-1, 0].set_xlabel("frequency k (0: the constant)")
+    return figure
+
+
+def neuron_grid(pairs: Sequence[tuple[str, Tensor, Tensor]]) -> Figure:
+    """Draw neurons over all (x, y), each beside its fit: (title, measured (N, N), fitted (N, N)).  Figure 11."""
+    columns, dpi = 3, plt.rcParams["figure.dpi"]
+    rows, side, width = -(-len(pairs) // columns), 2 * len(pairs[0][1]) / dpi, WIDTH / columns  # two pixels a cell
+    height = side + 0.42
+    figure = plt.figure(figsize=(WIDTH, rows * height), layout="none")
+    for place, (title, measured, fitted) in enumerate(pairs):
+        row, column = divmod(place, columns)
+        bottom, limit = (rows - 1 - row) * height + 0.05, float(measured.abs().max())
+        for half, (values, words) in enumerate(((measured, "neuron"), (fitted, "fit"))):
+            left = column * width + half * (side + 0.07)
+            axes = figure.add_axes((left / WIDTH, bottom / rows / height, side / WIDTH, side / rows / height))
+            axes.imshow(values, cmap="RdBu_r", vmin=-limit, vmax=limit, origin="lower", aspect="auto")
+            axes.set_title(words, fontsize=8, loc="center", pad=2)
+            axes.set(xticks=[], yticks=[])
+        middle = column * width + side + 0.035
+        figure.text(middle / WIDTH, (bottom + side + 0.2) / rows / height, title, fontsize=8.5, ha="center")
+    return figure
+
+
+def interference(parts: dict[int, Sequence[float]], total: Sequence[float], answer: int) -> Figure:
+    """Draw the logit over q as one wave a frequency, one below the other on one scale, and their sum beneath."""
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(WIDTH, 6.2), sharex=True, height_ratios=(3.2, 1))
+    height = 1.15 * 2 * max(float(np.abs(wave).max()) for wave in parts.values())
+    q = np.arange(len(total))
+    for place, (k, wave) in enumerate(parts.items()):
+        base = -place * height
+        top.axhline(base, color="0.85", linewidth=0.7)
+        top.plot(q, np.asarray(wave) + base, color=BLUE, linewidth=1.2)
+        top.plot(answer, wave[answer] + base, "o", color=VERMILION, markersize=4)
+        top.text(-1, base, f"k = {k}", ha="right", va="center", fontsize=8.5)
+    top.set(yticks=[], title="the part of each frequency, all on one scale")
+    top.spines["left"].set_visible(False)
+    bottom.bar(q, total, color=["#b9c4cc" if each != answer else VERMILION for each in q], width=0.75)
+    bottom.set(title="the logit", xlabel="answer q", ylabel="logit", xlim=(-0.8, len(q) - 0.2))
+    for axes in (top, bottom):
+        axes.axvline(answer, color=VERMILION, linewidth=0.8, linestyle="--", zorder=0)
+    return figure
+
+
+def patch_maps(maps: dict[str, Tensor], sites: Sequence[str], positions: Sequence[str]) -> Figure:
+    """Draw recovered logit differences, a panel for each change: rows are hook sites, columns positions."""
+    height = 0.24 * len(sites) * len(maps) + 0.75 * len(maps)
+    figure, panels = plt.subplots(len(maps), 1, figsize=(WIDTH, height), sharex=True)
+    for axes, (title, values) in zip(np.atleast_1d(panels), maps.items()):
+        axes.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+        for (row, column), value in np.ndenumerate(np.asarray(values)):
+            if abs(value) >= 0.03:
+                ink = "white" if value > 0.6 else INK
+                axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=ink)
+        axes.set(title=title)
+        axes.set_yticks(range(len(sites)), sites)
+        axes.set_xticks(range(len(positions)), positions)
+        axes.set_xticks(np.arange(len(positions)) + 0.5, minor=True)
+        axes.set_yticks(np.arange(len(sites)) + 0.5, minor=True)
+        axes.grid(which="minor", color="0.88", linewidth=0.5)
+        axes.tick_params(which="both", length=0, labelbottom=True)
+    return figure
+
+
+def accuracy_intervals(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Draw shares with 95% intervals (columns share, low, high), a row for each table and a panel for each kind of set."""
+    figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 0.42 * len(tables) + 1.3), sharex=True, sharey=True)
+    for axes, kind in zip(panels, ("0-var", "1-var", "2-var")):
+        names = [name for name in next(iter(tables.values())).index if name.startswith(kind)]
+        for place, name in enumerate(names):
+            label = name.removeprefix(kind + " ")
+            rows = np.arange(len(tables)) + 0.17 * (place - (len(names) - 1) / 2)
+            found = np.array([table.loc[name, ["share", "low", "high"]] for table in tables.values()], dtype=float)
+            axes.hlines(rows, found[:, 1], found[:, 2], color=SET_STYLES[label][0], linewidth=1.2)
+            axes.plot(found[:, 0], rows, SET_MARKERS[label], color=SET_STYLES[label][0], markersize=4.5, label=label)
+        axes.set(title=f"{kind} problems", xlim=(-0.03, 1.03), xlabel="accuracy")
+        axes.grid(axis="x", color="0.9", linewidth=0.6)
+        axes.set_axisbelow(True)
+    panels[0].set_yticks(range(len(tables)), list(tables))
+    panels[0].invert_yaxis()
+    handles = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels())}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    return figure
+
+
+SET_MARKERS = {"train": "o", "add-restricted": "s", "var-restricted": "^", "var-restricted (1)": "^", "var-restricted (2)": "D"}

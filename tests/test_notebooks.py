@@ -58,6 +58,12 @@ def test_pair_is_in_step(twin, notebook):
     assert cells(notebook) == cells(jupytext.read(twin))
 
 
+def test_the_page_of_the_algorithm_is_in_step(root):
+    twin = jupytext.read(root / "algorithm.md")
+    notebook = nbformat.read(root / "algorithm.ipynb", as_version=4)
+    assert [(c.cell_type, c.source) for c in notebook.cells] == [(c.cell_type, c.source) for c in twin.cells]
+
+
 def test_cells_ran_in_order(code):
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
 

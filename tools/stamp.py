@@ -26,8 +26,8 @@ def stamp(address, folder, package=None):
         shutil.copy2(ROOT / name, target)
     config = folder / "_config.yml"
     config.write_text(re.sub(r"(?m)^  url: .*", f"  url: {address}", config.read_text("utf-8")), "utf-8")
-    for chapter in [*folder.glob("chapters/*.ipynb"), *folder.glob("chapters/*.md")]:
-        renew(chapter, package or f"git+{address}@published")
+    for page in [*folder.glob("chapters/*.ipynb"), *folder.glob("chapters/*.md"), *folder.glob("algorithm.*")]:
+        renew(page, package or f"git+{address}@published")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,185 @@
+"""Fourier features of the numbers modulo N: spectra, single-frequency fits of neurons, phases, and clock or pizza.
+
+A *table* here has one row for each number 0..N-1; its columns are functions of that number.  N is odd, and K = (N - 1) / 2
+is the highest frequency.  Results with one entry a frequency are indexed by it, 0..K; frequency 0 is the constant.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .circuits import OV
+from .model import Weights, run
+from .task import STUDY, Task
+
+
+def basis(N: int) -> Tensor:
+    """The orthonormal Fourier basis of Z_N as columns (N, N): the constant, then cos and sin of frequency 1, 2, ..., K.
+
+    Raises ValueError for an even N, which has one more frequency without a sine.
+    """
+    if N % 2 == 0 or N < 3:
+        raise ValueError(f"the basis is for odd N of at least 3, not {N}")
+    x = torch.arange(N, dtype=torch.float64)
+    angles = 2 * math.pi * x[:, None] * torch.arange(1, N // 2 + 1) / N  # (N, K)
+    waves = math.sqrt(2 / N) * torch.stack([angles.cos(), angles.sin()], 2).flatten(1)
+    return torch.cat([torch.full((N, 1), 1 / math.sqrt(N), dtype=torch.float64), waves], 1)
+
+
+def frequencies(N: int) -> Tensor:
+    """The frequency of each column of `basis(N)`: 0, 1, 1, 2, 2, ..., K, K."""
+    return (torch.arange(N) + 1) // 2
+
+
+def spectrum(table: Tensor) -> Tensor:
+    """The share of a table's energy (sum of squares) at each frequency, (K + 1,), for a table (N, columns)."""
+    N = len(table)
+    energy = (basis(N).T @ table.double().flatten(1)).square().sum(1)
+    return torch.zeros(N // 2 + 1, dtype=torch.float64).index_add(0, frequencies(N), energy) / energy.sum()
+
+
+def key_frequencies(table: Tensor, least: float = 0.01) -> list[int]:
+    """The frequencies, without the constant, that hold more than a share `least` of a table's energy."""
+    return [k for k, share in enumerate(spectrum(table).tolist()) if k and share > least]
+
+
+def keep(table: Tensor, kept: Sequence[int]) -> Tensor:
+    """The part of a table (N, ...) at the frequencies kept; 0 keeps the constant."""
+    N = len(table)
+    waves = basis(N)[:, torch.isin(frequencies(N), torch.tensor(list(kept), dtype=torch.long))]
+    part = waves @ (waves.T @ table.double().flatten(1))
+    return part.view(table.shape).to(table.dtype)
+
+
+def remove(table: Tensor, removed: Sequence[int]) -> Tensor:
+    """A table (N, ...) without its part at some frequencies."""
+    return table - keep(table, removed)
+
+
+def waves(table: Tensor) -> tuple[Tensor, Tensor]:
+    """Amplitudes and phases (K + 1, columns) with table[x] = sum over k of amplitude_k cos(2 pi k x / N + phase_k)."""
+    N = len(table)
+    coefficients = basis(N).T @ table.double()
+    cosine, sine = coefficients[1::2], coefficients[2::2]
+    amplitude = math.sqrt(2 / N) * torch.hypot(cosine, sine)
+    phase = torch.atan2(-sine, cosine)
+    constant = table.double().mean(0, keepdim=True)
+    return torch.cat([constant, amplitude]), torch.cat([torch.zeros_like(constant), phase])
+
+
+class Fits(NamedTuple):
+    """Least-squares fits c + A cos(2 pi k x / N + alpha) + B cos(2 pi k y / N + beta), one a frequency and neuron."""
+
+    share: Tensor  # (K + 1, neurons) of the variance over all pairs that the fit explains; 0 for frequency 0
+    A: Tensor  # (K + 1, neurons)
+    alpha: Tensor  # (K + 1, neurons) in radians
+    B: Tensor  # (K + 1, neurons)
+    beta: Tensor  # (K + 1, neurons)
+
+
+def fit_neurons(pre: Tensor) -> Fits:
+    """Fit pre-activations (x, y, neurons) over all pairs with every single frequency at once.  Figure 11.
+
+    All waves in x, in y and the constant are orthogonal over the N^2 pairs, so each fit is a projection.
+    """
+    pre = pre.double()
+    (A, alpha), (B, beta) = waves(pre.mean(1)), waves(pre.mean(0))
+    variance = (pre - pre.mean((0, 1))).square().mean((0, 1))
+    share = (A.square() + B.square()) / (2 * variance)
+    share[0] = 0
+    return Fits(share, A, alpha, B, beta)
+
+
+def number_table(weights: Weights, task: Task = STUDY) -> Tensor:
+    """E OV2: what layer 2 passes on of each number, (N, d_model)."""
+    return weights.W_E[: task.n_numbers] @ OV(weights, 2)
+
+
+def pair_logits(left: Tensor, right: Tensor, out: Tensor, activation: Callable = torch.relu) -> Tensor:
+    """Logits (x, y, q) of activation(left[x] + right[y]) out, for left and right (N, neurons) and out (neurons, N)."""
+    return activation(left[:, None] + right) @ out
+
+
+def right_logits(logits: Tensor) -> Tensor:
+    """The logit of (x + y) mod N for every pair, (x, y), from logits (x, y, q)."""
+    x = torch.arange(len(logits))
+    return logits.gather(2, ((x[:, None] + x) % len(x))[..., None]).squeeze(2)
+
+
+def pair_accuracy(logits: Tensor) -> float:
+    """The share of all pairs whose largest logit is at (x + y) mod N, from logits (x, y, q)."""
+    x = torch.arange(len(logits))
+    return (logits.argmax(2) == (x[:, None] + x) % len(x)).double().mean().item()
+
+
+def circular_error(a: Tensor, b: Tensor) -> Tensor:
+    """The angle from b to a, in (-pi, pi]."""
+    return torch.atan2((a - b).sin(), (a - b).cos())
+
+
+def distance_irrelevance(logits: Tensor) -> float:
+    """How little the right answer's logit depends on x - y: 0 not on anything else, 1 not at all.
+
+    The mean over d of the standard deviation of L[x, x + d] over x, over that of all L.  Zhong et al. 2023, definition 4.2.
+    """
+    L, x = right_logits(logits).double(), torch.arange(len(logits))
+    by_distance = L[x, (x + x[:, None]) % len(x)]  # (distance, x)
+    return (by_distance.std(1, correction=0).mean() / L.std(correction=0)).item()
+
+
+def gradient_symmetricity(
+    logits_of: Callable[[Tensor, Tensor], Tensor], table: Tensor, x: Tensor, y: Tensor, q: Tensor
+) -> Tensor:
+    """Cosine (batch,) between the gradients of logit q by the vectors of x and of y; its mean is the published number.
+
+    `logits_of` takes the two operands' vectors (batch, width), rows of `table`, to logits (batch, N).
+    Zhong et al. 2023, definition 4.1.
+    """
+    with torch.enable_grad():
+        left, right = (table[number].detach().clone().requires_grad_() for number in (x, y))
+        chosen = logits_of(left, right).gather(1, q[:, None]).sum()
+        gradients = torch.autograd.grad(chosen, (left, right))
+    return torch.cosine_similarity(*gradients, dim=1)
+
+
+def operand_logits(weights: Weights, left: Tensor, right: Tensor, task: Task = STUDY) -> Tensor:
+    """The whole network's logits (batch, N) at `=` for a sum of two constants with these embeddings (batch, d_model)."""
+    batch = torch.arange(len(left))
+    own_tokens = weights.replace(W_E=torch.cat([weights.W_E, left, right]))  # each operand is a token of its own
+    tokens = torch.full((len(left), task.length), task.pad)
+    tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
+    tokens[:, task.left], tokens[:, task.right] = task.d_vocab + batch, task.d_vocab + len(left) + batch
+    return run(own_tokens, tokens).logits[:, -1]
+
+
+def answer_part(logits: Tensor, k: int) -> Tensor:
+    """What frequency k, as a wave over q, adds to the right answer's logit, (x, y), from logits (x, y, q)."""
+    x = torch.arange(len(logits))
+    part = keep(logits.permute(2, 0, 1), [k]).permute(1, 2, 0)
+    return part.gather(2, ((x[:, None] + x) % len(x))[..., None]).squeeze(2)
+
+
+def by_angle(pairs: Tensor, k: int) -> Tensor:
+    """The mean of a table of pairs (x, y) at each angle between x and y on the circle of frequency k, (K + 1,).
+
+    Entry m is the mean over the pairs with k (x - y) = m or -m mod N, an angle of 2 pi m / N.
+    """
+    N = len(pairs)
+    x = torch.arange(N)
+    turned = k * (x[:, None] - x) % N
+    m = torch.minimum(turned, N - turned).flatten()
+    total = torch.zeros(N // 2 + 1, dtype=pairs.dtype).index_add(0, m, pairs.flatten())
+    return total / torch.bincount(m, minlength=N // 2 + 1)
+
+
+def analytic_mlp(N: int, ks: Tensor, alpha: Tensor, beta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Gromov's weights for x + y mod N: left and right (N, neurons), out (neurons, N).
+
+    Neuron j has the frequency ks[j], the input phases alpha[j] and beta[j], and the output phase alpha[j] + beta[j];
+    its activation is the square.  Gromov 2023, equation for the analytic solution.
+    """
+    angle = 2 * math.pi * ks * torch.arange(N)[:, None] / N  # (N, neurons)
+    return (angle + alpha).cos(), (angle + beta).cos(), (angle + alpha + beta).cos().T

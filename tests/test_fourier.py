@@ -1,0 +1,176 @@
+"""Fourier features against numpy's FFT, least squares, and sums written out."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from assign_add_lib import Task, Weights, forward, fourier
+from assign_add_lib.circuits import bare_addition
+
+N = 59
+K = N // 2
+
+
+@pytest.fixture
+def table():
+    return torch.randn(N, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 0.5
+
+
+@pytest.fixture
+def logits():
+    return torch.randn(11, 11, 11, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("n", [3, 7, 59])
+def test_basis_is_orthonormal(n):
+    F = fourier.basis(n)
+    assert torch.allclose(F.T @ F, torch.eye(n, dtype=torch.float64), atol=1e-12)
+    assert fourier.frequencies(n).tolist() == sorted([0, *range(1, n // 2 + 1), *range(1, n // 2 + 1)])
+
+
+@pytest.mark.parametrize("n", [1, 2, 58])
+def test_basis_refuses_even_n(n):
+    with pytest.raises(ValueError, match="odd N"):
+        fourier.basis(n)
+
+
+def test_spectrum_is_that_of_numpys_fft(table):
+    energy = np.abs(np.fft.fft(table.numpy(), axis=0)) ** 2
+    folded = np.array([energy[0], *(energy[k] + energy[-k] for k in range(1, K + 1))]).sum(1)
+    assert np.allclose(fourier.spectrum(table), folded / folded.sum())
+
+
+def test_key_frequencies_of_planted_waves():
+    x = torch.arange(N) * 2 * math.pi / N
+    table = torch.stack([(3 * x).cos(), (17 * x + 1).sin(), torch.ones(N)], 1)
+    assert fourier.key_frequencies(table) == [3, 17]
+    assert fourier.key_frequencies(table, least=0.5) == []
+
+
+def test_keep_is_numpys_fft_with_the_rest_set_to_zero(table):
+    transformed = np.fft.rfft(table.numpy(), axis=0)
+    for kept in ([], [0], [4], [0, 2, 29]):
+        mask = np.isin(np.arange(K + 1), kept)[:, None]
+        expected = np.fft.irfft(transformed * mask, n=N, axis=0)
+        assert np.allclose(fourier.keep(table, kept), expected)
+        assert np.allclose(fourier.remove(table, kept), table.numpy() - expected)
+
+
+def test_keep_works_along_the_first_axis_of_any_table(table):
+    stacked = table.view(N, 7, 1).expand(N, 7, 2)
+    assert torch.allclose(fourier.keep(stacked, [5])[:, :, 1], fourier.keep(table, [5]))
+
+
+def test_waves_are_numpys_amplitudes_and_phases(table):
+    amplitude, phase = fourier.waves(table)
+    transformed = np.fft.rfft(table.numpy(), axis=0)
+    assert np.allclose(amplitude[1:], 2 / N * np.abs(transformed[1:]))
+    assert np.allclose(phase[1:], np.angle(transformed[1:]))
+    x = torch.arange(N, dtype=torch.float64)
+    angles = 2 * math.pi / N * x * torch.arange(K + 1)[:, None]  # (K + 1, N)
+    again = (amplitude[:, None] * (angles[..., None] + phase[:, None]).cos()).sum(0)
+    assert torch.allclose(again, table)
+
+
+def test_fits_are_those_of_least_squares():
+    generator = torch.Generator().manual_seed(2)
+    pre = torch.randn(N, N, 3, generator=generator, dtype=torch.float64)
+    fits = fourier.fit_neurons(pre)
+    x, y = (2 * math.pi * axis.flatten() / N for axis in np.meshgrid(np.arange(N), np.arange(N), indexing="ij"))
+    for k in (1, 8, 29):
+        columns = np.stack([np.ones_like(x), np.cos(k * x), -np.sin(k * x), np.cos(k * y), -np.sin(k * y)], 1)
+        for neuron in range(3):
+            target = pre[:, :, neuron].flatten().numpy()
+            (_, ax, bx, ay, by), residual = np.linalg.lstsq(columns, target, rcond=None)[:2]
+            explained = 1 - residual[0] / ((target - target.mean()) ** 2).sum()
+            assert np.isclose(fits.share[k, neuron], explained)
+            assert np.allclose(fits.A[k, neuron] * np.exp(1j * fits.alpha[k, neuron].item()), ax + 1j * bx)
+            assert np.allclose(fits.B[k, neuron] * np.exp(1j * fits.beta[k, neuron].item()), ay + 1j * by)
+
+
+def test_fit_finds_a_planted_neuron():
+    x = 2 * math.pi * torch.arange(N) / N
+    pre = 2 * (5 * x + 0.3).cos()[:, None] + (5 * x - 1).cos() - 4
+    fits = fourier.fit_neurons(pre[..., None])
+    assert fits.share[:, 0].argmax() == 5
+    found = [each[5, 0].item() for each in fits]
+    assert found == pytest.approx([1, 2, 0.3, 1, -1], abs=1e-5)
+
+
+def test_tables_make_the_bare_circuit():
+    task = Task(11, 3, 10)
+    weights = Weights.init(task, seed=0, d_model=12, d_mlp=20)
+    left = fourier.number_table(weights, task) @ weights.W_in
+    logits = fourier.pair_logits(left, left, weights.W_out @ weights.W_U)
+    assert torch.allclose(logits, bare_addition(weights, task), atol=1e-6)
+
+
+def test_right_logits_accuracy_and_irrelevance_by_loops(logits):
+    n = len(logits)
+    L = np.array([[logits[x, y, (x + y) % n].item() for y in range(n)] for x in range(n)])
+    assert np.allclose(fourier.right_logits(logits), L)
+    correct = [logits[x, y].argmax().item() == (x + y) % n for x in range(n) for y in range(n)]
+    assert fourier.pair_accuracy(logits) == pytest.approx(np.mean(correct))
+    inner = [np.std([L[x, y] for x in range(n) for y in range(n) if (y - x) % n == d]) for d in range(n)]
+    assert fourier.distance_irrelevance(logits) == pytest.approx(np.mean(inner) / np.std(L))
+
+
+def test_irrelevance_at_its_two_ends():
+    n = 11
+    x = torch.arange(n)
+    for depends_on, expected in (((x[:, None] - x) % n, 0), ((x[:, None] + x) % n, 1)):
+        logits = (depends_on.double()[..., None]).expand(n, n, n)
+        assert fourier.distance_irrelevance(logits) == pytest.approx(expected, abs=0.1 * expected)
+
+
+def test_circular_error():
+    a = torch.tensor([0.1, 3.1, -3.1, 7.0])
+    b = torch.tensor([6.2, -3.1, 3.1, 7.0])
+    error = fourier.circular_error(a, b)
+    assert torch.allclose(error, torch.tensor([2 * math.pi - 6.1, 6.2 - 2 * math.pi, 2 * math.pi - 6.2, 0.0]), atol=1e-5)
+
+
+def test_symmetricity_of_symmetric_and_lopsided_functions():
+    generator = torch.Generator().manual_seed(3)
+    table = torch.randn(7, 5, generator=generator)
+    M, other = torch.randn(2, 5, 7, generator=generator)
+    x, y, q = torch.randint(7, (3, 20), generator=generator)
+    symmetric = fourier.gradient_symmetricity(lambda left, right: ((left + right) @ M).square(), table, x, y, q)
+    assert torch.allclose(symmetric, torch.ones(20))
+    lopsided = fourier.gradient_symmetricity(lambda left, right: left @ M + right @ other, table, x, y, q)
+    assert torch.allclose(lopsided, torch.cosine_similarity(M, other, dim=0)[q])
+
+
+def test_operand_logits_are_the_networks():
+    task = Task(11, 3, 10)
+    weights = Weights.init(task, seed=1, d_model=12, d_mlp=20)
+    x, y = torch.tensor([3, 10]), torch.tensor([7, 10])
+    tokens = torch.full((2, task.length), task.pad)
+    tokens[:, task.room :] = torch.tensor([[task.plus, 3, 7, task.equal], [task.plus, 10, 10, task.equal]])
+    given = fourier.operand_logits(weights, weights.W_E[x], weights.W_E[y], task)
+    assert torch.allclose(given, forward(weights, tokens)[:, -1], atol=1e-6)
+
+
+def test_answer_parts_add_up_to_the_right_logit(logits):
+    parts = sum(fourier.answer_part(logits, k) for k in range(6))
+    assert torch.allclose(parts, fourier.right_logits(logits))
+
+
+def test_by_angle_by_loops():
+    n, k = 11, 3
+    pairs = torch.randn(n, n, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    angle = [[math.acos(math.cos(2 * math.pi * k * (x - y) / n)) for y in range(n)] for x in range(n)]
+    m = np.rint(np.array(angle) * n / (2 * math.pi)).astype(int)
+    expected = [pairs.numpy()[m == each].mean() for each in range(6)]
+    assert np.allclose(fourier.by_angle(pairs, k), expected)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_analytic_mlp_adds(tied):
+    generator = torch.Generator().manual_seed(5)
+    ks = torch.tensor([1, 3, 5, 7, 12, 14]).repeat_interleave(200)
+    alpha, beta = 2 * math.pi * torch.rand(2, 1200, generator=generator)
+    left, right, out = fourier.analytic_mlp(31, ks, alpha, alpha if tied else beta)
+    assert fourier.pair_accuracy(fourier.pair_logits(left, right, out, torch.square)) == 1

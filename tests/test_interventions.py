@@ -1,0 +1,305 @@
+"""Interventions by hooks do what a recomputation by hand does, step by step."""
+
+import math
+
+import pytest
+import torch
+
+from assign_add_lib import Split, Weights
+from assign_add_lib import interventions as iv
+from assign_add_lib.circuits import variable_identity
+from assign_add_lib.model import forward, run
+from assign_add_lib.sampling import evaluation_sets, training_population, value_positions
+from assign_add_lib.task import STUDY
+
+LAST = STUDY.last
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_grad():
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture(scope="module")
+def weights():
+    """Random weights in double precision, sharp in layer 1 and not saturated in layer 2."""
+    w = Weights(**{name: 3 * tensor.double() for name, tensor in Weights.init(seed=5).tensors().items()})
+    scores = run(w, problems(20)).scores[:, 1, -1]
+    return w.replace(W_Q=torch.stack([w.W_Q[0], w.W_Q[1] / scores.std()]))
+
+
+def problems(size, seed=0):
+    return training_population(Split.draw(seed=1)).sample(size, torch.Generator().manual_seed(seed)).tokens
+
+
+@pytest.fixture(scope="module")
+def lens(weights):
+    return weights.to_transformer_lens()
+
+
+@pytest.fixture(scope="module")
+def tokens():
+    return problems(30)
+
+
+def by_hand(w, tokens, scores=None, pattern=None, attn_out=None, v2=None, mlp_in=None):
+    """The plain forward with a place to change each step: functions of a tensor and, for the first two, a layer."""
+    future = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool).triu(1)
+    resid = w.W_E[tokens] + w.W_pos
+    for layer in (1, 2):
+        q, k, v = (resid @ W[layer - 1] for W in (w.W_Q, w.W_K, w.W_V))
+        s = q @ k.mT / math.sqrt(q.shape[-1])
+        s = scores(s, layer) if scores else s
+        A = s.masked_fill(future, -torch.inf).softmax(-1)
+        A = pattern(A, layer) if pattern else A
+        v = v2(v) if v2 and layer == 2 else v
+        out = A @ v @ w.W_O[layer - 1]
+        resid = resid + (attn_out(out, layer) if attn_out else out)
+    read = mlp_in(resid) if mlp_in else resid
+    return ((resid + (read @ w.W_in).relu() @ w.W_out) @ w.W_U)[:, -1]
+
+
+def close(hooked, hand, plain):
+    """The two agree, and the intervention did something."""
+    assert (hooked - plain).abs().max() > 1e-2
+    torch.testing.assert_close(hooked, hand, atol=1e-4, rtol=1e-5)  # the bridge takes its softmax in float32
+
+
+@pytest.fixture(scope="module")
+def plain(weights, tokens):
+    return forward(weights, tokens)[:, -1]
+
+
+def test_without_hooks_nothing_changes(lens, weights, tokens, plain):
+    torch.testing.assert_close(iv.hooked_logits(lens, tokens), plain)
+    torch.testing.assert_close(by_hand(weights, tokens), plain)
+    assert torch.equal(iv.answers(lens, tokens), plain.argmax(1))
+
+
+def test_put_reaches_the_mlp_and_not_the_skip_path(lens, weights, tokens, plain):
+    content = torch.randn(30, 1, 128, dtype=torch.float64)
+
+    def replaced(resid):
+        resid = resid.clone()
+        resid[:, LAST] = content[:, 0]
+        return resid
+
+    hooked = iv.hooked_logits(lens, tokens, [iv.put(iv.MLP_INPUT, iv.at(tokens, LAST), content)])
+    close(hooked, by_hand(weights, tokens, mlp_in=replaced), plain)
+
+
+# what numbers read in layer 2 does not reach the answer
+@pytest.mark.parametrize("where, layer", [("numbers", 1), ("equal", 1), ("equal", 2)])
+def test_make_uniform(lens, weights, tokens, plain, where, layer):
+    marked = iv.assigned_numbers(tokens) if where == "numbers" else iv.at(tokens, LAST)
+
+    def even(A, at):
+        A = A.clone()
+        for b, q in marked.nonzero().tolist() if at == layer else ():
+            A[b, q] = torch.tensor([1 / (q + 1) if k <= q else 0 for k in range(16)])
+        return A
+
+    close(iv.hooked_logits(lens, tokens, [iv.make_uniform(layer, marked)]), by_hand(weights, tokens, pattern=even), plain)
+
+
+def test_assigned_numbers(tokens):
+    for row, marked in zip(tokens.tolist(), iv.assigned_numbers(tokens).tolist()):
+        assert marked == [position < 12 and token < 59 for position, token in enumerate(row)]
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+@pytest.mark.parametrize("batched", [True, False])
+def test_add_to_scores(lens, weights, tokens, plain, layer, batched):
+    change = torch.randn(*(30,) * batched, 16, 16, dtype=torch.float64)
+
+    def added(s, at):
+        return s + change if at == layer else s
+
+    close(iv.hooked_logits(lens, tokens, [iv.add_to_scores(layer, change)]), by_hand(weights, tokens, scores=added), plain)
+
+
+def test_position_term_is_one_of_the_four(weights, tokens):
+    w = weights
+    QK1 = w.W_Q[0] @ w.W_K[0].T / math.sqrt(128)
+    e = w.W_E[tokens]
+    rest = e @ QK1 @ e.mT + e @ QK1 @ w.W_pos.T + (e @ (w.W_pos @ QK1).T).mT
+    seen = torch.ones(16, 16).tril().bool()
+    torch.testing.assert_close(run(w, tokens).scores[:, 0][:, seen], (rest + iv.position_term(w))[:, seen])
+
+
+def test_identity_term_adds_up_over_pairs_of_variables(weights, tokens):
+    A, block = run(weights, tokens).pattern[:, 0], variable_identity(weights)
+    term = iv.identity_term(weights, tokens)
+    for b in range(3):
+        for k in range(16):
+            truth = sum(
+                A[b, LAST, i] * A[b, k, j] * block[tokens[b, i] - 62, tokens[b, j] - 62]
+                for i in range(16)
+                for j in range(16)
+                if tokens[b, i] >= 62 and tokens[b, j] >= 62
+            )
+            assert abs(term[b, k] - truth) < 1e-9
+
+
+def test_identity_term_is_the_part_of_the_score_that_vanishes_with_the_block(weights, tokens):
+    """Scores of `=` where layer 1 moves variables, less those where the moved variables are cut on the key's side."""
+    w, a = weights, run(weights, tokens)
+    OV1, QK2 = w.W_V[0] @ w.W_O[0], w.W_Q[1] @ w.W_K[1].T / math.sqrt(128)
+    moved = iv.variables_read(a.pattern[:, 0], tokens) @ (w.W_E[62:] @ OV1)  # (batch, pos, d_model)
+    x = a.resid_pre + a.attn_out[:, 0]
+
+    def score(query, keys):
+        return torch.einsum("bd,de,bke->bk", query[:, LAST], QK2, keys)
+
+    cross = score(x, x) - score(x - moved, x) - score(x, x - moved) + score(x - moved, x - moved)
+    torch.testing.assert_close(iv.identity_term(w, tokens), cross)
+
+
+def test_for_equal_changes_the_last_query_alone():
+    change = iv.for_equal(torch.randn(3, 16))
+    assert change.shape == (3, 16, 16) and not change[:, :LAST].any() and change[:, LAST].all()
+
+
+def test_read_values(lens, weights, tokens, plain):
+    places = value_positions(tokens)
+
+    def ideal(A, layer):
+        A = A.clone()
+        for b in range(len(tokens)) if layer == 2 else ():
+            A[b, LAST] = 0
+            A[b, LAST, places[b]] = 0.5
+        return A
+
+    close(iv.hooked_logits(lens, tokens, [iv.read_values(tokens)]), by_hand(weights, tokens, pattern=ideal), plain)
+
+
+def test_exchange(lens, weights, tokens, plain):
+    first, second = torch.rand(30, 16).argsort(1)[:, :2].unbind(1)
+
+    def swapped(out, layer):
+        order = torch.arange(16).repeat(30, 1)
+        for b in range(30):
+            order[b, first[b]], order[b, second[b]] = second[b], first[b]
+        return out.gather(1, order[..., None].expand_as(out)) if layer == 1 else out
+
+    hook = iv.exchange(iv.attention_hook(1), first, second)
+    close(iv.hooked_logits(lens, tokens, [hook]), by_hand(weights, tokens, attn_out=swapped), plain)
+
+
+def test_the_network_is_restored(lens, tokens, plain):
+    iv.hooked_logits(lens, tokens, [iv.read_values(tokens)])
+    torch.testing.assert_close(iv.hooked_logits(lens, tokens), plain)
+
+
+def test_patched(lens, weights):
+    """At the values of layer 2, against a recomputation of each problem and position on its own."""
+    generator = torch.Generator().manual_seed(3)
+    clean = iv.full_problems(4, generator)
+    changed = iv.change_value(clean, 2, generator)
+    given = iv.patched(lens, clean, changed, {"stream": "blocks.1.hook_resid_pre", "values": "blocks.1.attn.hook_v"})
+    ours, theirs = iv.right_answers(clean), iv.right_answers(changed)
+    row = torch.arange(4)
+
+    def difference(logits):
+        return logits[row, ours] - logits[row, theirs]
+
+    a = run(weights, clean)
+    values = (a.resid_pre + a.attn_out[:, 0]) @ weights.W_V[1]
+    start = difference(by_hand(weights, changed))
+    whole = (difference(by_hand(weights, clean)) - start).mean()
+    for position in range(16):
+
+        def put_back(v, position=position):
+            v = v.clone()
+            v[:, position] = values[:, position]
+            return v
+
+        truth = (difference(by_hand(weights, changed, v2=put_back)) - start) / whole
+        torch.testing.assert_close(given[:, 1, position], truth, atol=1e-6, rtol=1e-6)
+
+
+def test_full_problems():
+    generator = torch.Generator().manual_seed(1)
+    tokens = iv.full_problems(50, generator)
+    changed = iv.change_value(tokens, 2, generator)
+    assert torch.equal(tokens[:, 4], tokens[:, 13])
+    assert torch.equal(iv.right_answers(tokens), (tokens[:, 5] + tokens[:, 14]) % 59)
+    assert (tokens != changed).sum(1).eq(1).all() and (tokens != changed)[:, 5].all()
+    assert (iv.right_answers(tokens) != iv.right_answers(changed)).all()
+    for row in tokens.tolist():
+        assert len(set(row[0:12:2])) == 6 and len(set(row[1:12:2])) == 6
+
+
+def test_right_answers():
+    for batch in evaluation_sets(Split.draw(seed=1), size=40).values():
+        assert torch.equal(iv.right_answers(batch.tokens), batch.answers)
+
+
+@pytest.mark.parametrize("named", [iv.NAMED, ("identity", "sum"), ("numbers",), ()])
+def test_keep_only(lens, weights, tokens, plain, named):
+    """Against the definition, one problem and one key at a time."""
+    w, reference = weights, problems(25, seed=9)
+    OV2, QK2 = w.W_V[1] @ w.W_O[1], w.W_Q[1] @ w.W_K[1].T / math.sqrt(128)
+    block, fixed = variable_identity(w), (w.W_E[60] + w.W_pos[15]) @ QK2
+
+    def named_scores(tokens, A):
+        out = torch.zeros(len(tokens), 16, dtype=torch.float64)
+        for b, t in enumerate(tokens.tolist()):
+            for k in range(16):
+                # (key position, position of the variable it reads by step 1 or 2)
+                reads = [k - 1] if 1 <= k < 12 and t[k] < 59 else [13, 14] if k == 15 else []
+                for i in (13, 14):
+                    for j in reads:
+                        if "identity" in named and t[i] >= 62 and t[j] >= 62:
+                            out[b, k] += A[b, 15, i] * A[b, k, j] * block[t[i] - 62, t[j] - 62]
+                if "numbers" in named:
+                    out[b, k] += fixed @ w.W_E[t[k]]
+        return out
+
+    def named_sum(tokens, attention):
+        out = torch.zeros(len(tokens), 128, dtype=torch.float64)
+        for b, t in enumerate(tokens.tolist()):
+            for k in range(16) if "sum" in named else ():
+                if t[k] < 59:
+                    out[b] += attention[b, k] * (w.W_E[t[k]] @ OV2)
+        return out
+
+    there, here = run(w, reference), run(w, tokens)
+    mean_score = (there.scores[:, 1, 15] - named_scores(reference, there.pattern[:, 0])).mean(0)
+    mean_stream = (there.mlp_in[:, 15] - named_sum(reference, there.pattern[:, 1, 15])).mean(0)
+    attention = (named_scores(tokens, here.pattern[:, 0]) + mean_score).softmax(-1)
+    stream = named_sum(tokens, attention) + mean_stream
+    truth = (stream + (stream @ w.W_in).relu() @ w.W_out) @ w.W_U
+    hooked = iv.hooked_logits(lens, tokens, iv.keep_only(w, tokens, reference, named))
+    close(hooked, truth, plain)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (7, 10), (489, 500)])
+def test_wilson_ends_solve_its_equation(right, n):
+    share, low, high = iv.wilson(torch.arange(n) < right)
+    assert share == right / n and 0 <= low < high <= 1
+    for p in (low, high):
+        assert abs((share - p) ** 2 - 1.96**2 * p * (1 - p) / n) < 1e-12
+
+
+def test_bootstrap_covers_as_it_should():
+    values = torch.randn(400, 3, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    low, high = iv.bootstrap(values)
+    half = 1.96 * values.std(0) / 20
+    torch.testing.assert_close(low, values.mean(0) - half, atol=0.02, rtol=0)
+    torch.testing.assert_close(high, values.mean(0) + half, atol=0.02, rtol=0)
+    assert torch.equal(iv.bootstrap(values)[0], low)
+    assert iv.bootstrap(values[:, 0, 0])[0].shape == ()
+
+
+def test_tables(lens, weights):
+    sets = evaluation_sets(Split.draw(seed=1), size=30)
+    table = iv.accuracy_table(lens, sets, lambda tokens: [iv.read_values(tokens)])
+    assert list(table.index) == list(sets) and list(table.columns) == ["share", "low", "high"]
+    for name, (tokens, answers) in sets.items():
+        right = iv.answers(lens, tokens, [iv.read_values(tokens)]) == answers
+        assert table.share[name] == pytest.approx(right.double().mean().item())
+    shown = iv.side_by_side({"before": table})
+    share, low, high = table.iloc[0]
+    assert shown.before.iloc[0] == f"{100 * share:.1f} ({100 * low:.1f} to {100 * high:.1f})"
