@@ -19,8 +19,14 @@ def main():
     first, second = (int((run.metrics[f"1-var {kind}"] > halfway).idxmax()) for kind in ("train", "var-restricted"))
     phases = [("1", 0, first), ("2", first, second), ("3", second, run.steps[-1])]
     levels = {"1-var": {"random assigned number": 0.418}, "2-var": {"two random assigned numbers": 0.454}}
+    spread = run.task.names(problem.tokens(seed=3))
+    variables = [position for position, name in enumerate(spread[:12]) if name in "abc"]
+    carried = {position + 1: f"of {spread[position]}" for position in variables} | {15: "b, 19"}
+    layer_1 = [(position + 1, position) for position in variables] + [(15, 13), (15, 14)]
+    layer_2 = [(15, spread.index("17")), (15, 14)]
     pictures = {
         "problem": figures.token_row(names, str(problem.answer)),
+        "algorithm": figures.algorithm(spread, layer_1, layer_2, carried, "17 + 19  mod 59", "36"),
         "attention": attention_figure(*attention(run, problem)),
         "three-phases": figures.accuracy_curves(run.metrics, phases, levels),
     }
