@@ -2,25 +2,12 @@
 
 import math
 
-import jupytext
 import pytest
 import torch
 
 from assign_add_lib import Weights, checks, forward
 
 EXERCISES = ("count_parameters", "causal_pattern", "turned", "without_layer_2_attention")
-
-
-@pytest.fixture(scope="module")
-def cells(request):
-    """The chapter's cells tagged `exercise` and `solution`, by tag and name of the function."""
-    notebook = jupytext.read(request.config.rootpath / "chapters" / "02_model.md")
-    found = {}
-    for cell in notebook.cells:
-        for tag in {"exercise", "solution"} & set(cell.metadata.get("tags", [])):
-            name = next(name for name in EXERCISES if f"def {name}(" in cell.source)
-            found[tag, name] = cell.source
-    return found
 
 
 @pytest.mark.parametrize("name", EXERCISES)

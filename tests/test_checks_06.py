@@ -1,6 +1,5 @@
 """The checks of chapter 06 pass on the book's solutions, and fail on stubs and on plausible mistakes."""
 
-import jupytext
 import pytest
 import torch
 
@@ -8,18 +7,6 @@ from assign_add_lib import checks, load_run
 from assign_add_lib.circuits import OV
 
 EXERCISES = ("matched_and_shuffled", "truly_new", "margin", "attribution")
-
-
-@pytest.fixture(scope="module")
-def cells(request):
-    """The chapter's cells tagged `exercise` and `solution`, by tag and name of the function."""
-    notebook = jupytext.read(request.config.rootpath / "chapters" / "06_addition.md")
-    found = {}
-    for cell in notebook.cells:
-        for tag in {"exercise", "solution"} & set(cell.metadata.get("tags", [])):
-            name = next(name for name in EXERCISES if f"def {name}(" in cell.source)
-            found[tag, name] = cell.source
-    return found
 
 
 @pytest.fixture(scope="module")

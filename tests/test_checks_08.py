@@ -1,6 +1,5 @@
 """The checks of chapter 08 pass on the book's solutions, and fail on stubs and on plausible mistakes."""
 
-import jupytext
 import pytest
 import torch
 
@@ -8,18 +7,6 @@ from assign_add_lib import Weights, checks
 from assign_add_lib.model import run
 
 EXERCISES = ("reads_previous", "latest_variable", "binding_scores", "memory")
-
-
-@pytest.fixture(scope="module")
-def cells(request):
-    """The chapter's cells tagged `exercise` and `solution`, by tag and name of the function."""
-    notebook = jupytext.read(request.config.rootpath / "chapters" / "08_binding.md")
-    found = {}
-    for cell in notebook.cells:
-        for tag in {"exercise", "solution"} & set(cell.metadata.get("tags", [])):
-            name = next(name for name in EXERCISES if f"def {name}(" in cell.source)
-            found[tag, name] = cell.source
-    return found
 
 
 @pytest.mark.parametrize("name", EXERCISES)

@@ -2,7 +2,6 @@
 
 import math
 
-import jupytext
 import pytest
 import torch
 
@@ -11,18 +10,6 @@ from assign_add_lib import interventions as iv
 from assign_add_lib.sampling import value_positions
 
 EXERCISES = ("interval", "without_term", "doubled", "swapped")
-
-
-@pytest.fixture(scope="module")
-def cells(request):
-    """The chapter's cells tagged `exercise` and `solution`, by tag and name of the function."""
-    notebook = jupytext.read(request.config.rootpath / "chapters" / "09_causes.md")
-    found = {}
-    for cell in notebook.cells:
-        for tag in {"exercise", "solution"} & set(cell.metadata.get("tags", [])):
-            name = next(name for name in EXERCISES if f"def {name}(" in cell.source)
-            found[tag, name] = cell.source
-    return found
 
 
 def execute(source, name):

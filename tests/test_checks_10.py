@@ -3,7 +3,6 @@
 import cmath
 import math
 
-import jupytext
 import pytest
 
 from assign_add_lib import checks, handmade
@@ -22,18 +21,6 @@ def names():
     sets = {"1-var train": batch, "2-var train": batch}
     given = {"math": math, "checks": checks, "handmade": handmade, "accuracy": accuracy, "report": checks.report}
     return given | {"sets": sets, "batch": batch, "frequencies": handmade.FREQUENCIES}
-
-
-@pytest.fixture(scope="module")
-def cells(request):
-    """The chapter's cells tagged `exercise` and `solution`, by tag and name of the function."""
-    notebook = jupytext.read(request.config.rootpath / "chapters" / "10_handmade.md")
-    found = {}
-    for cell in notebook.cells:
-        for tag in {"exercise", "solution"} & set(cell.metadata.get("tags", [])):
-            name = next(name for name in EXERCISES if f"def {name}(" in cell.source)
-            found[tag, name] = cell.source
-    return found
 
 
 @pytest.mark.parametrize("name", EXERCISES)
