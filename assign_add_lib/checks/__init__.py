@@ -1,0 +1,16 @@
+"""Checks: the numbers that the prose quotes, and one check for each exercise, in a module for each chapter.
+
+A check tries the learner's function on fresh random input, compares it with an independent truth, and prints in words
+whether it is right, or what is wrong.
+"""
+
+from .chapter_01 import informed, may_train, shortcut_score, tokens
+from .chapter_02 import causal_pattern, count_parameters, turned, without_layer_2_attention
+from .chapter_03 import adamw, loss, reach, score
+from .chapter_05 import assigned_twice, effective_keys, same_variable, top_two_share
+from .chapter_06 import attribution, margin, matched_and_shuffled, truly_new
+from .chapter_07 import fourier_spectrum, irrelevance, shifted, subtracting
+from .chapter_08 import binding_scores, latest_variable, memory, reads_previous
+from .chapter_09 import doubled, interval, swapped, without_term
+from .chapter_10 import lead, mass_without_mark, share_of_previous, uneven_answer
+from .common import report

@@ -1,0 +1,64 @@
+"""What every check uses: the report of a quoted number, the verdict on an exercise, random problems."""
+
+import functools
+import random
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ..task import STUDY, Problem
+
+
+def report(name: str, value: float, expected: float, atol: float) -> None:
+    """Print the number that the prose quotes; AssertionError where the measured one is further off than `atol`."""
+    if not abs(float(value) - expected) <= atol:
+        raise AssertionError(f"{name}: measured {float(value)!r}, expected {expected} ± {atol}")
+    print(f"{name}: {expected} (± {atol})" if atol else f"{name}: {expected}")
+
+
+class Wrong(Exception):
+    """What is wrong with a learner's answer, in words."""
+
+
+def exercise(check: Callable) -> Callable:
+    """Make a function that raises `Wrong` into a check that prints its verdict."""
+
+    @functools.wraps(check)
+    def judged(answer: Callable) -> None:
+        try:
+            check(answer)
+        except Wrong as wrong:
+            print(f"Not yet: {wrong}")
+        except Exception as error:
+            print(f"Not yet: your function stopped with {type(error).__name__}: {error}")
+        else:
+            print("Right.")
+
+    return judged
+
+
+def expect(condition: bool, words: str) -> None:
+    """Raise `Wrong` with these words unless the condition holds."""
+    if not condition:
+        raise Wrong(words)
+
+
+def as_tensor(answer, shape: tuple[int, ...], what: str) -> Tensor:
+    """The learner's answer as a tensor of this shape, or `Wrong`."""
+    expect(answer is not None, "your function returns nothing yet")
+    answer = torch.as_tensor(answer)
+    expect(tuple(answer.shape) == tuple(shape), f"{what} has shape {tuple(answer.shape)}; it should be {tuple(shape)}")
+    return answer
+
+
+def random_problem(kind: str | None = None) -> Problem:
+    """A random problem of one of the four kinds, any kind if not given."""
+    names, N = STUDY.variable_names, STUDY.n_numbers
+    kind = kind or random.choice(["0-var", "1-var left", "1-var right", "2-var"])
+    n = random.randint(2, STUDY.slots)
+    assignments = tuple((name, random.randrange(N)) for name in random.sample(names, n))
+    first, second = random.sample([name for name, _ in assignments], 2)
+    left = first if kind in ("1-var left", "2-var") else random.randrange(N)
+    right = second if kind in ("1-var right", "2-var") else random.randrange(N)
+    return Problem(assignments, left, right)
