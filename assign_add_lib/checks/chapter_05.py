@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 
 from ..model import Weights, forward, run
+from ..runs import load_run
 from ..task import STUDY, Problem
 from .common import as_tensor, exercise, expect
 
@@ -65,8 +66,6 @@ def assigned_twice(answer: Callable) -> None:
 @exercise
 def same_variable(answer: Callable) -> None:
     """Exercise 5.4: `answer(weights)` is the accuracy on all problems `v=x, v+v`."""
-    from .runs import load_run
-
     study = load_run("seed-42")
     for step in (3000, 30_000):
         weights = study.weights(step)
