@@ -1,24 +1,31 @@
-"""How fast a training step is: TransformerLens, the plain and the factored forward, and the floor below them."""
+"""How fast a training step is: TransformerLens, the plain and the factored forward, and the floor below them.
+
+And how many whole runs an hour holds: one by one, in parallel processes, and batched as an ensemble.
+"""
 
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import median
 
+import joblib
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .circuits import last_logits
+from .ensemble import Ensemble
 from .model import Weights, forward
 from .sampling import Batch, training_population
 from .task import Split
-from .training import TrainConfig
+from .training import TrainConfig, Trainer, choose_device
 
 Step = Callable[[Batch], Tensor]
 THREADS = 2
+ENSEMBLE = 8  # runs of a batch
 BLOCK = 5  # runs of a row in one turn, one after the other, as in a training loop
 PRODUCTS = {torch.ops.aten.mm.default, torch.ops.aten.bmm.default, torch.ops.aten.addmm.default, torch.ops.aten.baddbmm.default}
 
@@ -107,6 +114,37 @@ def measure(repeats: int, config: TrainConfig) -> dict[str, float]:
     return {name: median(each) for name, each in seconds.items()}
 
 
+def _pace(advance: Callable[[], object], steps: int) -> float:
+    """Seconds a step takes, from the median of several spans of them."""
+    spans = []
+    for _ in range(-(-steps // BLOCK)):
+        started = time.perf_counter()
+        for _ in range(BLOCK):
+            advance()
+        spans.append((time.perf_counter() - started) / BLOCK)
+    return median(spans)
+
+
+def _pace_alone(config: TrainConfig, steps: int, device: str) -> float:
+    """The pace of a trainer in a process of its own, on one thread."""
+    torch.set_num_threads(1)
+    return _pace(Trainer(config, device).advance, steps)
+
+
+def runs_per_hour(steps: int, config: TrainConfig) -> dict[str, float]:
+    """Runs of the config that one hour holds, evaluations aside: one by one, in parallel processes, batched."""
+    device = str(choose_device())
+    seconds = {"one by one": _pace(Trainer(config, device).advance, steps)}
+    jobs = joblib.cpu_count()
+    with joblib.Parallel(jobs, batch_size=1) as workers:
+        for count in (1, steps):  # the first call starts the workers
+            paces = workers(joblib.delayed(_pace_alone)(config, count, device) for _ in range(jobs))
+    seconds[f"in {jobs} parallel processes"] = 1 / sum(1 / pace for pace in paces)
+    members = [Trainer(replace(config, seed=seed), device) for seed in range(ENSEMBLE)]
+    seconds[f"batched, {ENSEMBLE} at a time"] = _pace(Ensemble(members).advance, -(-steps // ENSEMBLE)) / ENSEMBLE
+    return {name: 3600 / (config.steps * each) for name, each in seconds.items()}
+
+
 PEAK = """
 import re, resource, sys, tempfile, torch
 from pathlib import Path
@@ -128,8 +166,8 @@ def peak_memory() -> float:
     return float(done.stdout)
 
 
-def table(seconds: dict[str, float], peak: float) -> str:
-    """The timings and their ratios as lines of text."""
+def table(seconds: dict[str, float], peak: float, hourly: dict[str, float]) -> str:
+    """The timings, their ratios and the runs an hour as lines of text."""
     lens, factored = seconds["TransformerLens step"], seconds["factored step"]
     generation, *_, bottom = seconds.values()
     lines = [f"{name:44} {1e3 * each:9.2f} ms  {lens / each:7.1f} x" for name, each in seconds.items()]
@@ -142,6 +180,7 @@ def table(seconds: dict[str, float], peak: float) -> str:
             f"{'batch generation, share of a factored step':44} {100 * generation / factored:9.1f} %",
             f"{'30 000 steps, evaluations aside':44} {30_000 * (factored + generation) / 60:9.1f} min",
             f"{'peak memory of training':44} {peak:9.0f} MiB",
+            *(f"{f'runs per hour, {name}':44} {each:9.1f}" for name, each in hourly.items()),
         ]
     )
 
@@ -154,6 +193,7 @@ def main(repeats: int = 40, config: TrainConfig | None = None) -> None:
     torch.set_num_threads(THREADS)
     try:
         print(f"batch {(config or TrainConfig()).batch_size}, {THREADS} threads, torch {torch.__version__}, {repeats} repeats")
-        print(table(measure(repeats, config or TrainConfig()), peak_memory()))
+        config = config or TrainConfig()
+        print(table(measure(repeats, config), peak_memory(), runs_per_hour(repeats, config)))
     finally:
         torch.set_num_threads(before)

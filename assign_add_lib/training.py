@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 import torch
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 from tqdm.auto import tqdm
 
@@ -84,6 +85,25 @@ def checkpoint_path(folder: Path, step: int) -> Path:
     return Path(folder) / "checkpoints" / f"step-{step:06d}.safetensors"
 
 
+class Diverged(ValueError):
+    """The loss of a trainer is not finite."""
+
+    def __init__(self, trainer: "Trainer", loss: float):
+        super().__init__(f"the loss is {loss} at step {trainer.step}; training stops here, try a smaller lr")
+        self.trainer = trainer
+
+
+def adamw(weights: dict[str, Tensor], config: TrainConfig) -> torch.optim.AdamW:
+    """The study's optimiser for weights by name."""
+    return torch.optim.AdamW(
+        weights.values(),
+        lr=config.lr,
+        betas=(config.beta1, config.beta2),
+        weight_decay=config.weight_decay,
+        fused=True,
+    )
+
+
 class Trainer:
     """A run in progress: weights, optimiser, batch generator and the steps done."""
 
@@ -93,22 +113,16 @@ class Trainer:
         self.population: Population = training_population(self.split, config.r).to(device)
         self.generator = torch.Generator(device).manual_seed(BATCH_SEED + config.seed)
         self.weights = Weights.init(config.task, config.seed, config.d_model, config.d_mlp).to(device).trainable()
-        self.optimizer = torch.optim.AdamW(
-            self.weights.tensors().values(),
-            lr=config.lr,
-            betas=(config.beta1, config.beta2),
-            weight_decay=config.weight_decay,
-            fused=True,
-        )
+        self.optimizer = adamw(self.weights.tensors(), config)
 
     def advance(self, logits=last_logits) -> float:
-        """One step of AdamW on one fresh batch; returns its loss, and raises ValueError where that is not finite."""
+        """One step of AdamW on one fresh batch; returns its loss, and raises `Diverged` where that is not finite."""
         batch = self.population.sample(self.config.batch_size, self.generator)
         self.optimizer.zero_grad(set_to_none=True)
         loss = cross_entropy(logits(self.weights, batch.tokens), batch.answers)
         value = loss.item()
         if not math.isfinite(value):
-            raise ValueError(f"the loss is {value} at step {self.step}; training stops here, try a smaller lr")
+            raise Diverged(self, value)
         loss.backward()
         self.optimizer.step()
         self.step += 1
@@ -191,6 +205,65 @@ def _take_up(trainer: Trainer, folder: Path) -> tuple[list[dict], float]:
     return rows, float(kept.get("record", {}).get("seconds", 0))
 
 
+class Log:
+    """The folder of a run in progress: config, metrics, checkpoints, and the state from which a killed run goes on.
+
+    It takes up the run that stands in the folder, or begins it.  Raises ValueError where the folder holds a finished,
+    damaged or different run, OSError where it cannot be written; what was last saved stays intact.
+    """
+
+    def __init__(self, config: TrainConfig, folder: str | Path, device: torch.device | str = "cpu", command: str = ""):
+        self.folder, self.command, self.started = Path(folder), command, time.monotonic()
+        self.trainer = Trainer(config, device)
+        self.rows, self.seconds = _take_up(self.trainer, self.folder)
+        split = self.trainer.split
+
+        def placed(batch):
+            return Batch(*(each.to(device) for each in batch))
+
+        self.sets = {name: placed(batch) for name, batch in evaluation_sets(split).items()}
+        self.diagnostic = placed(diagnostic_batch(split))
+        self.unseen = placed(training_population(split, config.r).sample(2000, torch.Generator().manual_seed(4)))
+        if not self.rows:
+            self.keep()
+
+    @property
+    def due(self) -> bool:
+        """Whether the step just done is one whose metrics are kept."""
+        config = self.trainer.config
+        return self.trainer.step % config.log_every == 0 or self.trainer.step == config.steps
+
+    def keep(self) -> None:
+        """Measure the network and write everything down; `Diverged` where its loss is not finite."""
+        trainer, config, folder = self.trainer, self.trainer.config, self.folder
+        with torch.no_grad():
+            loss = cross_entropy(last_logits(trainer.weights, self.unseen.tokens), self.unseen.answers).item()
+        if not math.isfinite(loss):
+            raise Diverged(trainer, loss)
+        scores = {name: math.nan for name in EVALUATION_SETS} | accuracies(trainer.weights, self.sets)
+        record = {
+            "command": self.command,
+            "seconds": round(self.seconds + time.monotonic() - self.started, 1),
+            "machine": machine_shape(trainer.device),
+            "torch": torch.__version__,
+        }
+        write_json(folder / "config.json", {"config": config.to_dict(), "split": trainer.split.to_dict(), "record": record})
+        progress = progress_measures(trainer.weights, self.diagnostic, config.task)
+        self.rows.append({"step": trainer.step, "loss": loss} | scores | progress)
+        write_atomic(folder / "metrics.csv", _metrics_text(self.rows))
+        if trainer.step % config.checkpoint_every == 0 or trainer.step == config.steps:
+            save_tensors(checkpoint_path(folder, trainer.step), trainer.weights.tensors(), step=trainer.step)
+        trainer.save(folder / "state.safetensors")
+
+
+def choose_device(device: str | None = None) -> torch.device:
+    """The device asked for, or CUDA where present, or the cpu; ValueError where there is no such device."""
+    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError("there is no CUDA device here; train on the cpu")
+    return chosen
+
+
 def train(
     config: TrainConfig,
     folder: str | Path,
@@ -203,49 +276,16 @@ def train(
 
     The folder gets config.json, metrics.csv (a row every `log_every` steps), checkpoints/, and state.safetensors, from
     which a killed run goes on.  It uses CUDA where present, unless `device` says otherwise.  `stop` ends early, to be
-    resumed.  Raises ValueError where the folder holds a finished, damaged or different run or the loss is not finite,
-    OSError where the folder cannot be written; what was last saved stays intact.
+    resumed.  Raises ValueError and OSError as `Log` does, and `Diverged` where the loss is not finite.
     """
-    folder, started = Path(folder), time.monotonic()
-    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError("there is no CUDA device here; train on the cpu")
-    trainer = Trainer(config, device)
-    rows, seconds = _take_up(trainer, folder)
-    split = trainer.split
-    sets = {name: Batch(*(each.to(trainer.device) for each in batch)) for name, batch in evaluation_sets(split).items()}
-    diagnostic = Batch(*(each.to(trainer.device) for each in diagnostic_batch(split)))
-    unseen = training_population(split, config.r).sample(2000, torch.Generator().manual_seed(4))
-    unseen = Batch(*(each.to(trainer.device) for each in unseen))
-
-    def keep():
-        with torch.no_grad():
-            loss = cross_entropy(last_logits(trainer.weights, unseen.tokens), unseen.answers).item()
-        if not math.isfinite(loss):
-            raise ValueError(f"the loss is {loss} at step {trainer.step}; training stops here, try a smaller lr")
-        scores = {name: math.nan for name in EVALUATION_SETS} | accuracies(trainer.weights, sets)
-        record = {
-            "command": command,
-            "seconds": round(seconds + time.monotonic() - started, 1),
-            "machine": machine_shape(trainer.device),
-            "torch": torch.__version__,
-        }
-        write_json(folder / "config.json", {"config": config.to_dict(), "split": split.to_dict(), "record": record})
-        rows.append({"step": trainer.step, "loss": loss} | scores | progress_measures(trainer.weights, diagnostic, config.task))
-        write_atomic(folder / "metrics.csv", _metrics_text(rows))
-        if trainer.step % config.checkpoint_every == 0 or trainer.step == config.steps:
-            save_tensors(checkpoint_path(folder, trainer.step), trainer.weights.tensors(), step=trainer.step)
-        trainer.save(folder / "state.safetensors")
-
-    if not rows:
-        keep()
-    last = min(stop or config.steps, config.steps)
-    with tqdm(total=config.steps, initial=trainer.step, desc=folder.name, unit="step", disable=not progress) as bar:
+    log = Log(config, folder, choose_device(device), command)
+    trainer, last = log.trainer, min(stop or config.steps, config.steps)
+    with tqdm(total=config.steps, initial=trainer.step, desc=log.folder.name, unit="step", disable=not progress) as bar:
         while trainer.step < last:
             loss = trainer.advance()
             bar.update()
-            if trainer.step % config.log_every == 0 or trainer.step == config.steps:
-                keep()
-                shown = {name: f"{rows[-1][name]:.2f}" for name in ("0-var train", "1-var train", "2-var train")}
+            if log.due:
+                log.keep()
+                shown = {name: f"{log.rows[-1][name]:.2f}" for name in ("0-var train", "1-var train", "2-var train")}
                 bar.set_postfix(loss=f"{loss:.3f}", **shown)
-    return folder
+    return log.folder

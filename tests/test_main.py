@@ -11,7 +11,7 @@ import torch
 from small import CONFIG, TASK
 
 from assign_add_lib import Problem, forward, load_run, runs, train
-from assign_add_lib.__main__ import _steps, main
+from assign_add_lib.__main__ import _whole, main
 from assign_add_lib.training import checkpoint_path
 
 
@@ -186,15 +186,16 @@ def test_train_resume_and_export(here, tmp_path, monkeypatch, capsys):
     [("0", [0]), ("0,500", [0, 500]), ("2000-2300:100", [2000, 2100, 2200, 2300]), ("7-9", [7, 8, 9]), ("1-6:4,3", [1, 5, 3])],
 )
 def test_steps_are_read_with_ranges(text, steps):
-    assert _steps(text) == steps
+    assert _whole(text) == steps
 
 
 @pytest.mark.parametrize(
     "command, words",
     [
-        ([], ["solve", "train", "export", "bench"]),
+        ([], ["solve", "train", "sweep", "export", "bench"]),
         (["solve"], ["TEXT", "--run", "--step", "--spread"]),
         (["train"], ["FOLDER", "--seed", "--train-fraction", "--lr", "default 0.001", "--n-numbers", "--device", "--quiet"]),
+        (["sweep"], ["FOLDER", "--seed", "--r", "--n-numbers", "--backend", "--scheduler", "--jobs", "--together", "--table"]),
         (["export"], ["FOLDER", "NAME", "--steps"]),
         (["bench"], ["--repeats"]),
     ],

@@ -1,7 +1,9 @@
 """The table of speeds compares equal work, and its floor is the step's own matrix products."""
 
+import time
 from dataclasses import replace
 
+import joblib
 import pytest
 import torch
 from small import CONFIG, problems
@@ -59,6 +61,8 @@ def test_the_table_names_every_row(capsys, monkeypatch):
         "factored step over plain step",
         "factored step over its floor",
         "batch generation, share of a factored step",
+        "runs per hour, one by one",
+        "runs per hour, batched, 8 at a time",
     ):
         assert sum(line.startswith(row + "  ") for line in out.splitlines()) == 1, row
     assert "batch 64, 1 threads" in out and "512 MiB" in out
@@ -67,12 +71,28 @@ def test_the_table_names_every_row(capsys, monkeypatch):
 
 def test_the_ratios_follow_from_the_medians():
     seconds = {"batch generation": 0.001, "TransformerLens step": 0.2, "plain step": 0.1, "factored step": 0.01, "floor": 0.008}
-    lines = {line[:44].strip(): line[44:].strip() for line in speed.table(seconds, 700).splitlines()}
+    lines = {line[:44].strip(): line[44:].strip() for line in speed.table(seconds, 700, {"one by one": 12.34}).splitlines()}
     assert lines["factored step"].split() == ["10.00", "ms", "20.0", "x"]
     assert lines["factored step over plain step"] == "10.0 x faster"
     assert lines["factored step over its floor"] == "1.25 x slower"
     assert lines["batch generation, share of a factored step"] == "10.0 %"
     assert lines["30 000 steps, evaluations aside"] == "5.5 min"
+    assert lines["runs per hour, one by one"] == "12.3"
+
+
+def test_runs_per_hour_count_processes_and_members(monkeypatch):
+    """At 12 ms a step, ten runs of 30 000 steps an hour; as many times more as there are processes, or runs in a batch."""
+    monkeypatch.setattr(speed, "_pace", lambda advance, steps: advance() is None or 0.012)
+    jobs = joblib.cpu_count()
+    with joblib.parallel_config("threading"):
+        hourly = speed.runs_per_hour(8, replace(LARGER, steps=30_000))
+    assert hourly == pytest.approx({"one by one": 10, f"in {jobs} parallel processes": 10 * jobs, "batched, 8 at a time": 80})
+
+
+def test_a_pace_is_seconds_a_step():
+    done = []
+    assert speed._pace(lambda: done.append(time.sleep(0.01)), 7) == pytest.approx(0.01, rel=0.5)
+    assert len(done) == 10
 
 
 def test_training_the_study_fits_in_a_gigabyte():

@@ -1,0 +1,295 @@
+"""Sweeps: the grid, the table, and what happens when workers, runs and sweeps are killed."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import torch
+from small import CONFIG
+
+from assign_add_lib import Task, TrainConfig, forward, load_run, train
+from assign_add_lib import sweep as module
+from assign_add_lib.__main__ import main
+from assign_add_lib.files import file_sha256
+from assign_add_lib.sampling import exact_sets
+from assign_add_lib.sweep import grid, sweep
+from assign_add_lib.training import Log
+
+SWEPT = {"seed": [1, 2], "r": [0.1, 1.0]}
+NAMES = ["seed-1_r-0.1", "seed-1_r-1.0", "seed-2_r-0.1", "seed-2_r-1.0"]
+LONG = replace(CONFIG, steps=1200, log_every=100, checkpoint_every=1200)  # seconds, so that there is time to kill it
+# the same, as a reader types it
+OPTIONS = (
+    "--steps 1200 --batch-size 32 --d-model 16 --d-mlp 24 --log-every 100 --checkpoint-every 1200 "
+    "--n-numbers 11 --n-variables 4 --length 10"
+).split()
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Equal bits need equal sums, and so equal numbers of threads here and in workers."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def undisturbed(tmp_path, config):
+    """The checksum of the final weights of a run trained alone."""
+    folder = train(config, tmp_path / f"alone-{config.seed}-{config.r}", "cpu", progress=False)
+    return final_sum(folder)
+
+
+def final_sum(folder):
+    return file_sha256(sorted(folder.glob("checkpoints/*"))[-1])
+
+
+def wait_for(condition, seconds=300):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def steps_done(folder):
+    try:
+        return int((folder / "metrics.csv").read_text().splitlines()[-1].split(",")[0])
+    except (OSError, ValueError, IndexError):
+        return -1
+
+
+def test_a_grid_is_every_combination():
+    configs = grid({"seed": [1, 2], "lr": [1e-3, 2e-3], "n_numbers": [11, 13]}, CONFIG)
+    expected = [
+        replace(CONFIG, seed=seed, lr=lr, task=replace(CONFIG.task, n_numbers=n))
+        for seed, lr, n in itertools.product([1, 2], [1e-3, 2e-3], [11, 13])
+    ]
+    assert list(configs.values()) == expected
+    assert list(configs)[0] == "seed-1_lr-0.001_n_numbers-11" and len(set(configs)) == 8
+    assert grid({"r": [0.5]})["r-0.5"] == TrainConfig(r=0.5)
+    assert grid({"r": [0.5, 0.5]}) == grid({"r": [0.5]})
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ({"rr": [1]}, "no setting rr"),
+        ({"task": [Task()]}, "no setting task"),
+        ({"r": []}, "r has no values"),
+        ({"train_fraction": [0.5, 1.5]}, "train_fraction must be above 0 and at most 1, not 1.5"),
+        ({"n_numbers": [2]}, "n_numbers"),
+    ],
+)
+def test_a_bad_grid_is_refused(values, words):
+    with pytest.raises(ValueError, match=words):
+        grid(values)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"backend": "threads"}, "must be loky or dask"),
+        ({"backend": "dask"}, "needs the address of a scheduler"),
+        ({"scheduler": "tcp://localhost:1"}, "only it takes one"),
+        ({"jobs": 0}, "jobs must be at least 1"),
+    ],
+)
+def test_bad_options_are_refused(tmp_path, options, words):
+    with pytest.raises(ValueError, match=words):
+        sweep(SWEPT, tmp_path, base=CONFIG, progress=False, **options)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """A finished sweep over two processes."""
+    folder = tmp_path_factory.mktemp("swept")
+    sweep(SWEPT, folder, jobs=2, base=CONFIG, progress=False)
+    return folder
+
+
+def test_the_table_holds_each_run_once(swept):
+    """Last metrics as each run wrote them, and the exact accuracies by the plain forward."""
+    table = pd.read_csv(swept / "table.csv")
+    assert list(table[["seed", "r"]].itertuples(index=False, name=None)) == [(1, 0.1), (1, 1.0), (2, 0.1), (2, 1.0)]
+    assert list(table.columns[:4]) == ["seed", "train_fraction", "r", "steps"] and (table["steps"] == 80).all()
+    for name, (_, row) in zip(NAMES, table.iterrows()):
+        run = load_run(swept / name)
+        assert run.config == replace(CONFIG, seed=int(row["seed"]), r=row["r"])
+        last = run.metrics.loc[80]
+        assert row[list(last.index)].tolist() == pytest.approx(last.tolist(), nan_ok=True)
+        for kind, batch in exact_sets(run.split).items():
+            right = forward(run.weights(), batch.tokens)[:, -1].argmax(1) == batch.answers
+            assert row[f"exact {kind}"] == pytest.approx(right.float().mean().item(), abs=1e-5)
+    assert table["loss"].nunique() == 4
+
+
+def test_each_run_is_the_one_that_train_trains(swept, tmp_path):
+    for name, config in grid(SWEPT, CONFIG).items():
+        assert final_sum(swept / name) == undisturbed(tmp_path, config)
+
+
+def test_finished_runs_are_skipped_and_a_lost_row_is_written_again(swept, monkeypatch):
+    monkeypatch.setattr(module, "train", lambda *_, **__: pytest.fail("trained again"))
+    before = (swept / "table.csv").read_bytes()
+    (swept / NAMES[2] / "row.csv").unlink()
+    (swept / "table.csv").unlink()
+    times = {path: path.stat().st_mtime_ns for path in swept.rglob("*") if path.is_file()}
+    sweep(SWEPT, swept, jobs=1, base=CONFIG, progress=False)
+    assert (swept / "table.csv").read_bytes() == before
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+
+
+def test_a_grid_grows(swept, tmp_path):
+    """More values later: the old rows stay, in the order of the new grid, and another table may be named."""
+    table = sweep(SWEPT | {"r": [0.1, 0.5, 1.0]}, swept, tmp_path / "more.csv", jobs=2, base=CONFIG, progress=False)
+    rows, old = pd.read_csv(table), pd.read_csv(swept / "table.csv")
+    assert rows["r"].tolist() == [0.1, 0.5, 1.0] * 2
+    pd.testing.assert_frame_equal(rows[rows["r"] != 0.5].reset_index(drop=True), old)
+
+
+def test_a_folder_with_other_runs_is_refused(swept):
+    with pytest.raises(ValueError, match="seed-1_r-0.1 holds a run with another config"):
+        sweep(SWEPT, swept, base=replace(CONFIG, lr=0.01), progress=False)
+
+
+def test_a_run_that_fails_stops_no_other(tmp_path):
+    """One folder holds a file that is no run's: it is named, and the rest is trained."""
+    (tmp_path / NAMES[1]).mkdir()
+    (tmp_path / NAMES[1] / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"1 of 4 runs failed: seed-1_r-1.0: .*is not empty and holds no run"):
+        sweep(SWEPT, tmp_path, jobs=2, base=CONFIG, progress=False)
+    assert len(pd.read_csv(tmp_path / "table.csv")) == 3
+    assert (tmp_path / NAMES[1] / "notes.txt").read_text() == "mine"
+
+
+def test_together_gives_the_same_table_to_rounding(swept, tmp_path):
+    """Four runs side by side, one of them half done, against the same four one by one."""
+    train(grid(SWEPT, CONFIG)[NAMES[3]], tmp_path / NAMES[3], "cpu", progress=False, stop=40)
+    sweep(SWEPT, tmp_path, together=True, device="cpu", base=CONFIG, progress=False)
+    one_by_one, together = (pd.read_csv(folder / "table.csv") for folder in (swept, tmp_path))
+    assert list(together.columns) == list(one_by_one.columns) and len(together) == 4
+    assert together["loss"].to_numpy() == pytest.approx(one_by_one["loss"].to_numpy(), abs=0.02)
+    assert load_run(tmp_path / NAMES[3]).metrics.index.is_unique
+
+
+def test_together_goes_on_without_a_run_that_diverges(tmp_path, monkeypatch):
+    """One network is spoilt half way; the others end as they would have."""
+    keep = Log.keep
+
+    def spoil(log):
+        keep(log)
+        if log.folder.name == NAMES[0] and log.trainer.step == 40:
+            with torch.no_grad():
+                log.trainer.weights.W_E[0] = torch.inf
+
+    monkeypatch.setattr(Log, "keep", spoil)
+    with pytest.raises(ValueError, match="1 of 4 runs failed: seed-1_r-0.1: the loss is nan at step 40"):
+        sweep(SWEPT, tmp_path, together=True, device="cpu", base=CONFIG, progress=False)
+    assert len(pd.read_csv(tmp_path / "table.csv")) == 3
+    assert [load_run(tmp_path / name).steps[-1] for name in NAMES] == [40, 80, 80, 80]
+
+
+def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path):
+    """Two Dask workers; one is killed in the middle of its run, which ends with the bits of an undisturbed one."""
+    from distributed import LocalCluster
+
+    folder = tmp_path / "swept"
+    names = {f"seed-{seed}": replace(LONG, seed=seed) for seed in (1, 2, 3)}
+    options = {"silence_logs": 50, "dashboard_address": None}
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
+        failures = []
+
+        def go():
+            try:
+                sweep({"seed": [1, 2, 3]}, folder, backend="dask", scheduler=cluster.scheduler_address, base=LONG, progress=False)
+            except Exception as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=go)
+        thread.start()
+        running = [folder / name for name in names]
+        wait_for(lambda: sum(100 <= steps_done(each) < 900 for each in running) >= 1)
+        victim = next(iter(cluster.workers.values()))
+        os.kill(victim.pid, signal.SIGKILL)
+        at_the_kill = {each.name: steps_done(each) for each in running}
+        thread.join(300)
+        assert not thread.is_alive() and not failures
+    assert any(0 < step < 1200 for step in at_the_kill.values())
+    table = pd.read_csv(folder / "table.csv")
+    assert table["seed"].tolist() == [1, 2, 3]
+    for name, config in names.items():
+        assert final_sum(folder / name) == undisturbed(tmp_path, config)
+
+
+def children(pid):
+    found = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True).stdout
+    return [int(line.split()[0]) for line in found.splitlines() if "LokyProcess" in line]
+
+
+def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(root, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "assign_add_lib",
+        "sweep",
+        str(tmp_path / "swept"),
+        "--seed",
+        "1,2",
+        "--jobs",
+        "2",
+        "--quiet",
+    ]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: 100 <= steps_done(tmp_path / "swept" / "seed-1") < 900)
+    os.kill(children(process.pid)[0], signal.SIGKILL)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (2, "")
+    assert err.splitlines()[-1] == "error: a worker process died; the same command goes on where the runs stand"
+    assert any(0 < steps_done(tmp_path / "swept" / f"seed-{seed}") < 1200 for seed in (1, 2))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"finished: {tmp_path / 'swept' / 'table.csv'}\n")
+    for seed in (1, 2):
+        assert final_sum(tmp_path / "swept" / f"seed-{seed}") == undisturbed(tmp_path, replace(LONG, seed=seed))
+
+
+def test_the_bar_counts_the_steps_of_all_runs(tmp_path, capsys):
+    sweep({"seed": [1, 2]}, tmp_path, jobs=1, base=CONFIG)
+    assert "160/160" in capsys.readouterr().err
+
+
+def test_an_unreachable_scheduler_is_one_line(tmp_path, capsys, monkeypatch):
+    from distributed import config
+
+    monkeypatch.setitem(config["distributed"]["comm"]["timeouts"], "connect", "1s")
+    assert main(["sweep", str(tmp_path), "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--quiet"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--r", "0.1,x"], "'0.1,x' is not a list of numbers"),
+        (["--seed", "3-1"], "'3-1' is neither a number nor a range"),
+        (["--train-fraction", "0"], "train_fraction must be above 0"),
+        (["--jobs", "0"], "jobs must be at least 1"),
+        (["--backend", "slurm"], "the backend must be loky or dask"),
+        (["--rr", "1"], "unrecognized arguments"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, capsys, arguments, words):
+    try:
+        code = main(["sweep", str(tmp_path / "none"), *arguments, "--quiet"])
+    except SystemExit as stop:
+        code = stop.code
+    err = capsys.readouterr().err
+    assert (code, err.count("\n")) == (2, 1) and words in err
+    assert not (tmp_path / "none").exists()
