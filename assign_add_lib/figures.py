@@ -156,11 +156,15 @@ def _spread(places: Sequence[float], gap: float) -> list[float]:
 
 
 def accuracy_curves(
-    metrics: pd.DataFrame, phases: Sequence[tuple[str, int, int]] = (), baselines: dict[str, dict[str, float]] | None = None
+    metrics: pd.DataFrame,
+    phases: Sequence[tuple[str, int, int]] = (),
+    baselines: dict[str, dict[str, float]] | None = None,
+    others: Sequence[pd.DataFrame] = (),
 ) -> Figure:
     """Draw the nine accuracies over training, one panel for each number of variables.  Figure 2.
 
-    `phases` shades spans (name, first step, last step); `baselines` gives, by panel (`1-var`), levels to mark by name.
+    `phases` shades spans (name, first step, last step); `baselines` gives, by panel (`1-var`), levels to mark by name;
+    `others` are the metrics of other runs, drawn faint behind.
     """
     figure, panels = plt.subplots(3, 1, figsize=(WIDTH, 6.6), sharex=True)
     for axes, kind in zip(panels, ("0-var", "1-var", "2-var")):
@@ -174,6 +178,8 @@ def accuracy_curves(
         for name, end in zip(names, ends):
             label = name.removeprefix(kind + " ")
             colour, line = SET_STYLES[label]
+            for other in others:
+                axes.plot(other.index, other[name], color=colour, linewidth=0.4, alpha=0.45)
             axes.plot(metrics.index, metrics[name], line, color=colour, linewidth=1.4)
             axes.annotate(f"{label}", (1.01, end), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=colour)
         axes.set(title=f"{kind} problems", ylim=(-0.02, 1.05), xlim=(0, metrics.index[-1]))
@@ -396,3 +402,105 @@ def accuracy_intervals(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 SET_MARKERS = {"train": "o", "add-restricted": "s", "var-restricted": "^", "var-restricted (1)": "^", "var-restricted (2)": "D"}
+
+
+def seed_curves(
+    runs: Sequence[pd.DataFrame], rows: Sequence[Sequence[str]], levels: dict[str, float] | None = None, level: str = "shortcut"
+) -> Figure:
+    """Draw columns of many runs' metrics over training, a small panel each: median, middle half, and single runs faint.
+
+    `rows` lays the panels out, by name of column; `levels` marks a height in a panel with a dashed line, which the key
+    calls `level`.  The key stands in the room that a shorter first row leaves, or below.
+    """
+    columns = max(map(len, rows))
+    figure, grid = plt.subplots(len(rows), columns, figsize=(WIDTH, 1.55 * len(rows) + 0.5), sharex=True, sharey=True)
+    grid = np.reshape(grid, (len(rows), columns))
+    for axes, name in ((grid[row, place], name) for row, names in enumerate(rows) for place, name in enumerate(names)):
+        kind, _, label = name.partition(" ")
+        colour, _ = SET_STYLES.get(label, (BLUE, "-"))
+        table = pd.concat([metrics[name] for metrics in runs], axis=1)
+        low, middle, high = (table.quantile(q, axis=1) for q in (0.25, 0.5, 0.75))
+        axes.plot(table.index, table, color="0.72", linewidth=0.5)
+        axes.fill_between(table.index, low, high, color=colour, alpha=0.3, linewidth=0)
+        axes.plot(table.index, middle, color=colour, linewidth=1.7)
+        if name in (levels or {}):
+            axes.axhline(levels[name], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+        axes.set_title(f"{kind}\n{label}" if label in SET_STYLES else name, fontsize=8.5)
+        axes.set(ylim=(-0.03, 1.05), xlim=(0, table.index[-1]))
+        axes.tick_params(labelsize=8)
+    for row, names in enumerate(rows):
+        grid[row, 0].set_ylabel("accuracy" if names[0].partition(" ")[2] in SET_STYLES else "share")
+        for axes in grid[row, len(names) :]:
+            axes.axis("off")
+    looks = {"median of the runs": (INK, 1.7, "-"), "the middle half of them": ("0.8", 7, "-"), "each run": ("0.72", 0.5, "-")}
+    looks |= {level: (INK, 0.8, (0, (4, 2)))} if levels else {}
+    handles = {name: plt.Line2D([], [], color=c, linewidth=width, linestyle=line) for name, (c, width, line) in looks.items()}
+    place = {"loc": "outside lower center", "ncols": len(handles)}
+    if len(rows[0]) < columns:
+        place = {"loc": "upper right", "bbox_to_anchor": (1, 0.99)}
+    figure.legend(handles.values(), handles, **place)
+    for axes in grid[-1, : len(rows[-1])]:
+        axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:g}k")
+    figure.supxlabel("training step", fontsize=9)
+    return figure
+
+
+def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Sequence[float]) -> Figure:
+    """Draw what each position holds when layer 2 reads: its position, its token, what layer 1 moved there, attention on top."""
+    figure, (top, axes) = plt.subplots(2, 1, figsize=(WIDTH, 3.1), sharex=True, height_ratios=(1, 2.6))
+    top.bar(range(len(names)), attention, color=LAYER_COLOURS[2], width=0.6)
+    top.set(ylabel="attention\nof =", ylim=(0, 0.6), yticks=[0, 0.5])
+    for position, name in enumerate(names):
+        parts = [(f"$p_{{{position}}}$", "white", INK), (name, ROLES[_role(name)], GREY if name == "PAD" else INK)]
+        parts += [(rf"$\hat{{{each}}}$", "white", LAYER_COLOURS[1]) for each in moved.get(position, ())]
+        for height, (words, colour, ink) in enumerate(parts):
+            box = plt.Rectangle((position - 0.44, height + 0.05), 0.88, 0.9, facecolor=colour, edgecolor=ink, linewidth=0.8)
+            axes.add_patch(box)
+            size = 6.5 if words == "PAD" else 9.5
+            axes.text(position, height + 0.5, words, ha="center", va="center", fontsize=size, color=ink)
+    axes.set(xlim=(-0.6, len(names) - 0.4), ylim=(-0.05, 4.1), yticks=[0.5, 1.5, 2.5], xticks=[])
+    axes.set_yticklabels(["position", "token", "moved by\nlayer 1"])
+    for each in (top, axes):
+        each.tick_params(length=0)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    return figure
+
+
+def block_matrix(
+    values: Tensor,
+    rows: Sequence[tuple[str, Sequence[int], float]],
+    columns: Sequence[tuple[str, Sequence[int], float]],
+    outlines: dict[str, tuple[str, str]],
+) -> Figure:
+    """Draw blocks of a matrix on a logarithmic scale of colours, blue below zero; white is less than a hundredth.
+
+    `rows` and `columns` list (name, coordinates, width of each); `outlines` frames a block (row, column) under a letter.
+    """
+
+    def edges(groups):
+        ends = np.concatenate([[0], np.concatenate([np.full(len(part), width) for _, part, width in groups]).cumsum()])
+        stops = np.cumsum([len(part) * width for _, part, width in groups])
+        spans = {name: (stop - len(part) * width, stop) for (name, part, width), stop in zip(groups, stops)}
+        return ends, np.concatenate([part for _, part, _ in groups]), spans
+
+    (across, at_columns, column_span), (down, at_rows, row_span) = edges(columns), edges(rows)
+    figure, axes = plt.subplots(figsize=(WIDTH, 6.6))
+    norm = matplotlib.colors.SymLogNorm(0.01, vmin=-20, vmax=20)
+    image = axes.pcolormesh(across, down, np.asarray(values)[np.ix_(at_rows, at_columns)], cmap="RdBu_r", norm=norm)
+    for spans, line in ((row_span, axes.axhline), (column_span, axes.axvline)):
+        for _, stop in spans.values():
+            line(stop, color="0.8", linewidth=0.6)
+    for label, (row, column) in outlines.items():
+        (top, bottom), (left, right) = row_span[row], column_span[column]
+        axes.add_patch(plt.Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=INK, linewidth=1.6))
+        style = {"ha": "center", "va": "center", "fontsize": 9.5, "fontweight": "bold", "color": INK}
+        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
+        axes.text(0.2 * left + 0.8 * right, 0.72 * top + 0.28 * bottom, label, bbox=box, **style)
+    axes.set_xticks([sum(span) / 2 for span in column_span.values()], column_span)
+    axes.set_yticks([sum(span) / 2 for span in row_span.values()], row_span)
+    axes.tick_params(length=0, pad=3)
+    axes.set(ylim=(down[-1], 0), xlabel="what the query holds", ylabel="what the key holds")
+    axes.spines[["top", "right"]].set_visible(True)
+    bar = figure.colorbar(image, ax=axes, shrink=0.6, ticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
+    bar.ax.set_yticklabels(["−10", "−1", "−0.1", "0", "0.1", "1", "10"])
+    return figure

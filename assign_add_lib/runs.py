@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -137,10 +138,27 @@ def _run_sums(name: str) -> dict[str, str]:
     return {file.removeprefix(prefix): digest for file, digest in sums if file.startswith(prefix)}
 
 
-def write_manifest(data: Path | None = None) -> Path:
-    """Write the checksums of all shipped files; those that are listed already keep theirs, so that damage stays damage."""
+def shipped_file(name: str) -> Path:
+    """A shipped file by its path in the data folder, once its checksum is found right.
+
+    Raises FileNotFoundError where it is missing, ValueError where it is damaged.
+    """
+    path = data_folder() / name
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    if file_sha256(path) != _read_manifest(data_folder()).get(name):
+        raise ValueError(f"{path} is damaged: its checksum is not the one in {MANIFEST}")
+    return path
+
+
+def write_manifest(data: Path | None = None, remade: Collection[str] = ()) -> Path:
+    """Write the checksums of all shipped files; those that are listed already keep theirs, so that damage stays damage.
+
+    Files in `remade`, paths in the data folder, get new ones.
+    """
     data = data or data_folder()
     known = _read_manifest(data) if (data / MANIFEST).exists() else {}
+    known = {name: digest for name, digest in known.items() if name not in remade}
     files = sorted(path for path in data.rglob("*") if path.is_file() and path.name != MANIFEST)
     sums = {path.relative_to(data).as_posix(): path for path in files}
     lines = (f"{known.get(name) or file_sha256(path)}  {name}\n" for name, path in sums.items())
