@@ -179,7 +179,7 @@ def accuracy_curves(
             label = name.removeprefix(kind + " ")
             colour, line = SET_STYLES[label]
             for other in others:
-                axes.plot(other.index, other[name], color=colour, linewidth=0.4, alpha=0.45)
+                axes.plot(other.index, other[name], color=colour, linewidth=0.4, alpha=0.3)
             axes.plot(metrics.index, metrics[name], line, color=colour, linewidth=1.4)
             axes.annotate(f"{label}", (1.01, end), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=colour)
         axes.set(title=f"{kind} problems", ylim=(-0.02, 1.05), xlim=(0, metrics.index[-1]))

@@ -147,15 +147,14 @@ def _progress(folders: list[Path], total: int, shown: bool, every: float = 1.0):
             bar.update(done() - bar.n)
 
 
-def _table(folder: Path, names: Sequence[str], swept: Sequence[str]) -> str:
-    """The rows of the finished runs, in the order of the grid."""
-    rows = [pd.read_csv(folder / name / "row.csv", dtype=str) for name in names if (folder / name / "row.csv").exists()]
-    if not rows:
-        return ""
-    whole = pd.concat(rows, ignore_index=True)
-    settings = [*ALWAYS, *(name for name in swept if name not in ALWAYS)]
-    results = [name for name in whole if name in METRICS[1:] or name.startswith("exact ")]
-    return whole[settings + results].to_csv(index=False, lineterminator="\n")
+def _write_table(table: Path, folders: Sequence[Path], varied: Sequence[str]) -> None:
+    """Write the rows of the finished runs, if any: settings that vary, last metrics, exact accuracies."""
+    rows = [pd.read_csv(folder / "row.csv", dtype=str) for folder in folders if (folder / "row.csv").exists()]
+    if rows:
+        whole = pd.concat(rows, ignore_index=True)
+        settings = [*ALWAYS, *(name for name in varied if name not in ALWAYS)]
+        results = [name for name in whole if name in METRICS[1:] or name.startswith("exact ")]
+        write_atomic(table, whole[settings + results].to_csv(index=False, lineterminator="\n"))
 
 
 def sweep(
@@ -192,6 +191,7 @@ def sweep(
             raise ValueError(f"{folder / name} holds a run with another config; choose another folder")
     if together is None:
         together = backend == "loky" and choose_device(device).type == "cuda"
+    varied = [name for name, each in values.items() if len(set(each)) > 1]
     pending = {name: config for name, config in configs.items() if not (folder / name / "row.csv").exists()}
 
     def outcomes() -> Iterator[str | None]:
@@ -203,13 +203,13 @@ def sweep(
             work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="all", batch_size=1)
             yield from work(joblib.delayed(_finish)(config, folder / name, device, command) for name, config in pending.items())
 
-    failures = []
-    with _progress([folder / name for name in configs], sum(each.steps for each in configs.values()), progress):
+    folders, failures = [folder / name for name in configs], []
+    with _progress(folders, sum(each.steps for each in configs.values()), progress):
         try:
-            write_atomic(table, _table(folder, list(configs), list(values)))
+            _write_table(table, folders, varied)
             for failure in outcomes():
                 failures += [failure] if failure else []
-                write_atomic(table, _table(folder, list(configs), list(values)))
+                _write_table(table, folders, varied)
         except TerminatedWorkerError:
             raise RuntimeError("a worker process died; the same command goes on where the runs stand") from None
     if failures:

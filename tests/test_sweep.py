@@ -262,8 +262,9 @@ def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(root, tm
 
 
 def test_the_bar_counts_the_steps_of_all_runs(tmp_path, capsys):
-    sweep({"seed": [1, 2]}, tmp_path, jobs=1, base=CONFIG)
-    assert "160/160" in capsys.readouterr().err
+    table = sweep({"seed": [1, 2], "lr": [1e-3], "d_mlp": [16, 24]}, tmp_path, jobs=1, base=CONFIG)
+    assert "320/320" in capsys.readouterr().err
+    assert list(pd.read_csv(table).columns[:6]) == ["seed", "train_fraction", "r", "steps", "d_mlp", "loss"]
 
 
 def test_an_unreachable_scheduler_is_one_line(tmp_path, capsys, monkeypatch):

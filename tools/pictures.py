@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and of the introduction into assets/, from the shipped run."""
+"""Draw the pictures of the README and of the introduction into assets/, from the shipped runs."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,10 @@ os.environ["SOURCE_DATE_EPOCH"] = "0"
 
 from assign_add_lib import Problem, figures, load_run
 from assign_add_lib.explore import attention, attention_figure
+from assign_add_lib.phases import phase_spans
+from assign_add_lib.runs import shipped_runs
+from assign_add_lib.sampling import evaluation_sets
+from assign_add_lib.shortcuts import expected_accuracy, random_assigned_number
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 
@@ -15,10 +19,10 @@ def main():
     figures.use_style()
     run, problem = load_run("seed-42"), Problem.parse("c=1, b=17, a=42, b+19=?")
     names = run.task.names(problem.tokens())
-    halfway = (0.418 + 1) / 2
-    first, second = (int((run.metrics[f"1-var {kind}"] > halfway).idxmax()) for kind in ("train", "var-restricted"))
-    phases = [("1", 0, first), ("2", first, second), ("3", second, run.steps[-1])]
-    levels = {"1-var": {"random assigned number": 0.418}, "2-var": {"two random assigned numbers": 0.454}}
+    sets = evaluation_sets(run.split)
+    one, two = (expected_accuracy(random_assigned_number, sets[f"{kind} train"]) for kind in ("1-var", "2-var"))
+    levels = {"1-var": {"random assigned number": one}, "2-var": {"two random assigned numbers": two}}
+    others = [load_run(name).metrics for name in shipped_runs() if name != run.name]
     spread = run.task.names(problem.tokens(seed=3))
     variables = [position for position, name in enumerate(spread[:12]) if name in "abc"]
     carried = {position + 1: f"of {spread[position]}" for position in variables} | {15: "b, 19"}
@@ -28,7 +32,7 @@ def main():
         "problem": figures.token_row(names, str(problem.answer)),
         "algorithm": figures.algorithm(spread, layer_1, layer_2, carried, "17 + 19  mod 59", "36"),
         "attention": attention_figure(*attention(run, problem)),
-        "three-phases": figures.accuracy_curves(run.metrics, phases, levels),
+        "three-phases": figures.accuracy_curves(run.metrics, phase_spans(run.metrics), levels, others),
     }
     for name, picture in pictures.items():
         picture.savefig(ASSETS / f"{name}.png", dpi=150, metadata={"Software": None})
