@@ -1,0 +1,114 @@
+"""The checks of chapter 4, Generalisation."""
+
+import random
+from collections.abc import Callable
+
+import torch
+
+from ..task import STUDY, Split
+from .common import as_tensor, exercise, expect, random_problem
+
+
+@exercise
+def newness(answer: Callable) -> None:
+    """Exercise 4.1: `answer(problem, train_pairs)` is (pair is new, operands out of place)."""
+    split = Split.draw(seed=random.randrange(2**31), train_fraction=random.uniform(0.3, 0.7))
+    names = STUDY.variable_names
+    barred = {"left": {names[v] for v in split.never_left}, "right": {names[v] for v in split.never_right}}
+    for _ in range(300):
+        problem = random_problem()
+        given = as_tensor(answer(problem, split.train_pairs.clone()), (2,), "the answer")
+        pair = int(problem.values not in set(map(tuple, split.train_pairs.nonzero().tolist())))
+        out = sum(getattr(problem, side) in names for side, names in barred.items())
+        words = f"{problem} has the pair {problem.values}, {'held out' if pair else 'in training'}, and {out} out of place"
+        expect(given.tolist() == [pair, out], f"{words}; your function gives {given.tolist()}")
+
+
+@exercise
+def rote_score(answer: Callable) -> None:
+    """Exercise 4.2: `answer(train_pairs)` is the expected accuracy on held-out pairs of a table that knows both orders."""
+    for _ in range(10):
+        train_pairs = Split.draw(seed=random.randrange(2**31), train_fraction=random.uniform(0.1, 0.9)).train_pairs
+        known = set(map(tuple, train_pairs.nonzero().tolist()))
+        held_out = [(x, y) for x in range(59) for y in range(59) if (x, y) not in known]
+        twins = sum((y, x) in known for x, y in held_out)
+        truth = (twins + (len(held_out) - twins) / 59) / len(held_out)
+        given = float(as_tensor(answer(train_pairs.clone()), (), "the answer"))
+        hint = ""
+        if abs(given - twins / len(held_out)) < 1e-6:
+            hint = "; a guess is right once in 59 times"
+        elif abs(given - (len(known) + twins + (len(held_out) - twins) / 59) / 59**2) < 1e-6:
+            hint = "; only held-out pairs are asked"
+        words = f"for {len(known)} training pairs it gives {given:.4f}; counting pair by pair gives {truth:.4f}"
+        expect(abs(given - truth) < 1e-6, words + hint)
+
+
+@exercise
+def calibration_error(answer: Callable) -> None:
+    """Exercise 4.3: `answer(confidence, right, bins)` is the expected calibration error with equal bins."""
+    for bins in (10, 10, 5, 8, 4):
+        size = random.randint(3, 200)
+        # halves and quarters fall on edges exactly; 1 belongs to the last bin
+        confidence = torch.cat([torch.rand(size, dtype=torch.float64), torch.tensor([1.0, 0.5, 0.25], dtype=torch.float64)])
+        right = torch.rand(size + 3) < 0.7 * confidence  # overconfident, at 1 as well
+        members = {}
+        for sure, hit in zip(confidence.tolist(), right.tolist()):
+            members.setdefault(min(int(sure * bins), bins - 1), []).append((sure, hit))
+        gaps = {place: [sum(column) / len(each) for column in zip(*each)] for place, each in members.items()}
+        truth = sum(len(members[place]) * abs(sure - hit) for place, (sure, hit) in gaps.items()) / (size + 3)
+        unweighted = sum(abs(sure - hit) for sure, hit in gaps.values())
+        given = float(as_tensor(answer(confidence.clone(), right.clone(), bins), (), "the answer"))
+        hint = ""
+        if min(abs(given - unweighted / n) for n in (len(members), bins)) < 1e-9:
+            hint = "; a bin weighs as much as it has answers"
+        elif abs(given - float((confidence - right.double()).mean().abs())) < 1e-9:
+            hint = "; take the distance in each bin, not over all"
+        words = f"for {size + 3} answers in {bins} bins it gives {given:.4f}; bin by bin gives {truth:.4f}"
+        expect(abs(given - truth) < 1e-6, words + hint)
+
+
+@exercise
+def blame(answer: Callable) -> None:
+    """Exercise 4.4: `answer(tokens, wrong)` is, by variable, the share wrong with it less the share wrong without it."""
+    for _ in range(4):
+        tokens, assigned = [], []
+        while len(tokens) < 80:
+            problem = random_problem("2-var")
+            named = [name for name, _ in problem.assignments]
+            if not tokens:
+                asked, never = {problem.left, problem.right}, random.choice([n for n in STUDY.variable_names if n not in named])
+            if asked <= set(named) and never not in named:
+                tokens.append(problem.tokens(seed=random.randrange(2**31)))
+                assigned.append(set(named))
+        tokens, wrong = torch.stack(tokens), torch.rand(80) < 0.4
+        tokens[:, 13:15] = torch.tensor(sorted(map(STUDY.token, asked)))
+        given = as_tensor(answer(tokens.clone(), wrong.clone()), (12,), "the answer").double()
+        for index, name in enumerate(STUDY.variable_names):
+            sides = [[hit for hit, names in zip(wrong.tolist(), assigned) if (name in names) == there] for there in (True, False)]
+            truth = sum(sides[0]) / len(sides[0]) - sum(sides[1]) / len(sides[1]) if all(sides) else 0.0
+            words = f"{name} gets {given[index]:.4f}; it should get {truth:.4f}"
+            if not all(sides):
+                words += ", as it is in all problems or in none"
+            elif abs(given[index] - sum(sides[0]) / len(sides[0])) < 1e-9:
+                words += "; that is the share wrong with it, what of the problems without it?"
+            expect(abs(float(given[index]) - truth) < 1e-6, words)
+
+
+@exercise
+def renamed(answer: Callable) -> None:
+    """Exercise 4.5: `answer(tokens, old, seed)` renames one variable of each problem to a random one that it does not contain."""
+    old = STUDY.token(random.choice(STUDY.variable_names))
+    tokens = torch.stack([random_problem().tokens(seed=index) for index in range(400)])
+    given = as_tensor(answer(tokens.clone(), old, random.randrange(1000)), tuple(tokens.shape), "the answer")
+    had, chosen = (tokens == old).any(1), set()
+    expect(torch.equal(given[~had], tokens[~had]), "a problem without the old variable is changed")
+    for before, after in zip(tokens[had].tolist(), given[had].tolist()):
+        new = {b for a, b in zip(before, after) if a == old}
+        text = " ".join(STUDY.names(torch.tensor(before)))
+        expect(old not in after, f"the old variable still stands in {text}")
+        expect(len(new) == 1, f"in {text} the old variable is renamed to several things")
+        expect(all(a == b for a, b in zip(before, after) if a != old), f"in {text} something else is changed")
+        expect(min(new) >= STUDY.first_variable and max(new) < STUDY.d_vocab, f"in {text} the new token is no variable")
+        expect(not new & set(before), f"in {text} the new name is in use already")
+        chosen |= new
+    expect(len(chosen) == 11, f"only {len(chosen)} new names are ever drawn; any of the other 11 may be")
