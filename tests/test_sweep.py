@@ -230,8 +230,8 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path):
 
 
 def children(pid):
-    found = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True).stdout
-    return [int(line.split()[0]) for line in found.splitlines() if "LokyProcess" in line]
+    found = subprocess.run(["ps", "-ww", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True).stdout
+    return [int(line.split()[0]) for line in found.splitlines() if "popen_loky" in line]
 
 
 def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(root, tmp_path):

@@ -7,10 +7,14 @@ whether it is right, or what is wrong.
 from .chapter_01 import informed, may_train, shortcut_score, tokens
 from .chapter_02 import causal_pattern, count_parameters, turned, without_layer_2_attention
 from .chapter_03 import adamw, loss, reach, score
+from .chapter_04 import blame, calibration_error, newness, renamed, rote_score
 from .chapter_05 import assigned_twice, effective_keys, same_variable, top_two_share
 from .chapter_06 import attribution, margin, matched_and_shuffled, truly_new
 from .chapter_07 import fourier_spectrum, irrelevance, shifted, subtracting
 from .chapter_08 import binding_scores, latest_variable, memory, reads_previous
 from .chapter_09 import doubled, interval, swapped, without_term
 from .chapter_10 import lead, mass_without_mark, share_of_previous, uneven_answer
+from .chapter_11 import asked_share, steepest, steps_to_half, two_averages
+from .chapter_12 import by_luck, enough, least_share, median_ends, verdict_of
+from .chapter_13 import balanced_step, missing_number, number_operand, signal, zero_variable_answer
 from .common import report

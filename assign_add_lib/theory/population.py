@@ -1,0 +1,111 @@
+"""All training sequences at once: exact enumeration, the gradient of the population loss, and the symmetry that shortens both.
+
+Renaming variables, exchanging slots and replacing every number n by u n + s (u not 0) change no probability.  So the gradient
+at a W that has these symmetries has them too, and for a prime N two cases stand for all numbers: x = y, and x = y + 1.
+"""
+
+from itertools import permutations
+
+import torch
+from torch import Tensor
+
+from ..task import Task
+from .forward import logits, right_answers
+from .setting import Setting, coordinates, dimensions
+
+
+def lay_out(task: Task, numbers: Tensor, y: Tensor, names: Tensor, slots: Tensor, left: Tensor) -> Tensor:
+    """One-variable sequences (batch, length) with `numbers`, `names` and `slots` (batch, K), the asked assignment first.
+
+    The operand y (batch,) stands on the other side of the variable, which is `left` (batch,) or not.
+    """
+    tokens = torch.full((len(y), task.length), task.pad)
+    tokens.scatter_(1, 2 * slots, names + task.first_variable).scatter_(1, 2 * slots + 1, numbers)
+    variable = names[:, 0] + task.first_variable
+    tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
+    tokens[:, task.left], tokens[:, task.right] = torch.where(left, variable, y), torch.where(left, y, variable)
+    return tokens
+
+
+def _combinations(*lists: Tensor) -> Tensor:
+    """The places (list, combination) of all combinations of the rows of several lists."""
+    return torch.cartesian_prod(*(torch.arange(len(each)) for each in lists)).T
+
+
+def _orders(rho: float) -> tuple[Tensor, Tensor]:
+    """Where the variable stands (left or not), and how often."""
+    chosen = [(left, p) for left, p in ((True, rho), (False, 1 - rho)) if p]
+    left, p = zip(*chosen)
+    return torch.tensor(left), torch.tensor(p, dtype=torch.float64)
+
+
+def every_sequence(setting: Setting) -> tuple[Tensor, Tensor]:
+    """All one-variable sequences (batch, length), and the probability (batch,) of each."""
+    task, K, N = setting.task, setting.assignments, setting.task.n_numbers
+    numbers = torch.cartesian_prod(*[torch.arange(N)] * (K + 1))  # x, the distractors', y
+    names = torch.tensor(list(permutations(range(task.n_variables), K)))
+    slots = torch.tensor(list(permutations(range(setting.slots), K)))
+    left, p = _orders(setting.rho)
+    number, name, slot, order = _combinations(numbers, names, slots, left)
+    tokens = lay_out(task, numbers[number, :-1], numbers[number, -1], names[name], slots[slot], left[order])
+    return tokens, p[order] / p[order].sum()
+
+
+def representatives(setting: Setting) -> tuple[Tensor, Tensor]:
+    """One sequence for each class of `every_sequence` under the symmetries, for a prime N, with the probability of the class."""
+    task, K, N = setting.task, setting.assignments, setting.task.n_numbers
+    first, of_first = torch.tensor([0, 1]), torch.tensor([1 / N, 1 - 1 / N], dtype=torch.float64)  # x, with y = 0
+    others = torch.combinations(torch.arange(N), K - 1, with_replacement=True) if K > 1 else torch.zeros(1, 0, dtype=torch.long)
+    repeats = (others[:, :, None] == torch.arange(N)).sum(1)  # (multisets, N)
+    weight = (-(repeats + 1.0).double().lgamma().sum(1)).exp()  # of K - 1 numbers in any order, but for a constant
+    left, p = _orders(setting.rho)
+    case, other, order = _combinations(first, others, left)
+    x, places = first[case], torch.arange(K).expand(len(case), K)
+    tokens = lay_out(task, torch.cat([x[:, None], others[other]], 1), torch.zeros_like(x), places, places, left[order])
+    return tokens, of_first[case] * (weight / weight.sum())[other] * p[order]
+
+
+def gradient(setting: Setting, W: Tensor, tokens: Tensor, weight: Tensor, batch: int = 20_000) -> Tensor:
+    """Gradient (D, D) of the weighted cross entropy with respect to W, by autograd, in batches."""
+    W = W.detach().requires_grad_()
+    total = torch.zeros_like(W)
+    with torch.enable_grad():
+        for part, p in zip(tokens.split(batch), weight.split(batch)):
+            target = right_answers(setting.task, part)
+            loss = torch.nn.functional.cross_entropy(logits(setting, W, part), target, reduction="none") @ p
+            total += torch.autograd.grad(loss, W)[0]
+    return total
+
+
+def symmetrised(task: Task, G: Tensor) -> Tensor:
+    """The mean of G (D, D) over all renamings of variables and numbers and all exchanges of slots."""
+    at, D = coordinates(task), dimensions(task)
+    kind, index = torch.zeros(D, dtype=torch.long), -torch.arange(1, D + 1)
+    for place, (name, block) in enumerate(at.items()):
+        kind[block] = place
+        if name.endswith(("number", "variable")):  # a number goes with itself moved, and so does a variable
+            index[block] = torch.arange(block.stop - block.start) + task.n_numbers * name.endswith("variable")
+    position = torch.arange(task.length)
+    kind[at["position"]] = len(at) + torch.where(position < task.room, position % 2, position)  # the slots are alike
+    orbit = 2 * (kind[:, None] * (kind.max() + 1) + kind) + (index[:, None] == index)
+    total = torch.bincount(orbit.flatten(), weights=G.flatten())
+    return (total / torch.bincount(orbit.flatten()).clamp(min=1))[orbit]
+
+
+def draw(setting: Setting, asked: int, size: int, generator: torch.Generator) -> Tensor:
+    """Random problems (size, length) with 0, 1 or 2 variables among the operands, and K assignments in random slots."""
+    task, K = setting.task, max(setting.assignments, asked)
+    names = torch.rand(size, task.n_variables, generator=generator).argsort(1)[:, :K]
+    slots = torch.rand(size, setting.slots, generator=generator).argsort(1)[:, :K]
+    numbers = torch.randint(task.n_numbers, (size, K + 2), generator=generator)
+    left = torch.rand(size, generator=generator) < 0.5
+    tokens = lay_out(task, numbers[:, :K], numbers[:, K], names, slots, left)
+    if asked != 1:
+        operands = numbers[:, K:] if asked == 0 else names[:, :2] + task.first_variable
+        tokens[:, task.left : task.right + 1] = operands
+    return tokens
+
+
+def outcome(setting: Setting, W: Tensor, tokens: Tensor) -> Tensor:
+    """Whether the largest logit is the right answer, (batch,)."""
+    return logits(setting, W, tokens).argmax(1) == right_answers(setting.task, tokens)

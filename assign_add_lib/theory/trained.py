@@ -1,0 +1,52 @@
+"""The same gradient in a trained network: with respect to QK2, and in the basis of its moved variables."""
+
+import torch
+from torch import Tensor
+
+from ..circuits import OV, QK, layer_1_terms, ov_table
+from ..model import Weights
+from ..sampling import Batch, Population, forms
+from ..task import Split
+
+
+def one_variable_problems(split: Split, size: int, generator: torch.Generator) -> Batch:
+    """One-variable problems as training draws them."""
+    task = split.task
+    law = forms(task, split.variables("left"), None) + forms(task, None, split.variables("right"))
+    return Population(task, law, split.train_pairs).sample(size, generator)
+
+
+def look_up_gradient(weights: Weights, problems: Batch, split: Split, batch: int = 1000) -> tuple[Tensor, Tensor]:
+    """-gradient of the mean loss with respect to QK2 (d_model, d_model), queries on the left, and the coefficients (V, V).
+
+    Coefficient (u, v) says how hard the loss pulls at m_u^T m_v, where m_v is variable v moved by layer 1: `=` asks for u with
+    its layer-1 attention to u, a number holds v with its own.  One operand of each problem is a variable.
+    """
+    task, w = split.task, weights
+    gradient, coefficients = torch.zeros_like(QK(w, 2)), torch.zeros(task.n_variables**2, dtype=w.W_E.dtype)
+    moved, future = ov_table(w), torch.ones(task.length, task.length, dtype=torch.bool).triu(1)
+    for tokens, answers in zip(problems.tokens.split(batch), problems.answers.split(batch)):
+        A = layer_1_terms(w, tokens).sum(1).masked_fill(future, -torch.inf).softmax(2)
+        stream = w.W_E[tokens] + w.W_pos + A @ (moved[tokens] + moved[task.d_vocab :])  # (batch, pos, d_model), into layer 2
+        query = stream[:, task.last]
+        with torch.enable_grad():
+            scores = torch.einsum("bq,btq->bt", query @ QK(w, 2), stream).detach().requires_grad_()
+            x = query.detach() + torch.einsum("bt,btd->bd", scores.softmax(1), stream.detach()) @ OV(w, 2).detach()
+            logits = (x + (x @ w.W_in).relu() @ w.W_out) @ w.W_U
+            loss = torch.nn.functional.cross_entropy(logits, answers, reduction="sum")
+            pull = -torch.autograd.grad(loss, scores)[0] / len(problems.tokens)  # (batch, pos)
+        gradient += query.T @ torch.einsum("bt,btk->bk", pull, stream)
+
+        operands = tokens[:, task.left : task.right + 1]
+        side = (operands[:, 1] >= task.first_variable).long()[:, None]
+        asked = (operands.gather(1, side) - task.first_variable).expand(-1, task.length - 1)
+        strength = pull[:, 1:] * A.diagonal(-1, 1, 2) * A[:, task.last, task.left : task.right + 1].gather(1, side)
+        named = tokens[:, :-1] >= task.first_variable  # the token before is a variable
+        pair = asked[named] * task.n_variables + tokens[:, :-1][named] - task.first_variable
+        coefficients.index_add_(0, pair, strength[named])
+    return gradient, coefficients.view(task.n_variables, task.n_variables)
+
+
+def cosine(A: Tensor, B: Tensor) -> float:
+    """The cosine of the angle between two matrices."""
+    return ((A * B).sum() / (A.norm() * B.norm())).item()

@@ -1,0 +1,361 @@
+"""The gradient theorem: formulas against autograd over every sequence, bounds, slopes, scores, the trained network."""
+
+import math
+from itertools import product
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from assign_add_lib import Task, Weights, figures, last_logits, load_run, theory
+from assign_add_lib.circuits import OV, QK
+from assign_add_lib.model import run
+from assign_add_lib.sampling import value_positions
+from assign_add_lib.theory import Setting, coordinates, dimensions
+
+SMALL = [  # N, V, T, K, rho, lam
+    (5, 3, 8, 1, 1.0, 0.5),
+    (5, 3, 8, 1, 0.5, 2.0),
+    (7, 3, 8, 1, 0.0, 4.0),
+    (7, 4, 10, 1, 0.3, 3.0),
+    (5, 3, 8, 2, 0.5, 1.0),
+    (5, 4, 8, 2, 1.0, 2.0),
+    (7, 3, 10, 2, 0.0, 3.0),
+    (5, 3, 10, 3, 0.5, 1.5),
+]
+
+
+def small(N, V, T, K, rho, lam, gamma):
+    return Setting(Task(N, V, T), lam, gamma, K, rho)
+
+
+def descent(setting, W=None, of=theory.every_sequence):
+    """-gradient over all sequences, by autograd."""
+    return -theory.gradient(setting, setting.initial() if W is None else W, *of(setting))
+
+
+@pytest.mark.parametrize("sizes", SMALL)
+def test_first_order_is_the_limit_of_autograd(sizes):
+    """Between gamma and gamma/2 the error halves, so that extrapolation to gamma = 0 leaves nothing."""
+    settings = [small(*sizes, gamma) for gamma in (1e-3, 5e-4)]
+    whole, half = (descent(s) / s.gamma for s in settings)
+    U = theory.first_order(settings[0])
+    assert 0 < (whole - U).abs().max() < 1e-4
+    assert (2 * half - whole - U).abs().max() < 2e-8
+    tiny = small(*sizes, 1e-13)
+    assert (descent(tiny) / tiny.gamma - U).abs().max() < 1e-13
+
+
+@pytest.mark.parametrize(("sizes", "gamma"), [(sizes, gamma) for sizes in SMALL if sizes[3] == 1 for gamma in (1e-6, 0.1, 5)])
+def test_exact_gradient_for_one_assignment_at_any_gamma(sizes, gamma):
+    setting = small(*sizes, gamma)
+    found = descent(setting)
+    assert (found - theory.exact(setting)).abs().max() < 1e-13 * max(1, gamma)
+    assert found.abs().max() > 1e-3 * gamma * setting.epsilon
+    update = setting.step_size * found
+    assert torch.allclose(sum(theory.terms(setting).values()), update, rtol=0, atol=1e-11)
+    block = update[coordinates(setting.task)["moved variable"], coordinates(setting.task)["moved variable"]]
+    truth = theory.signal_strength(setting) * torch.eye(setting.task.n_variables, dtype=torch.float64)
+    assert torch.allclose(block, truth, rtol=0, atol=1e-11)
+
+
+def test_all_250_632_sequences_of_the_study():
+    setting = Setting(lam=9.0, gamma=1e-6, rho=1.0)
+    tokens, weight = theory.every_sequence(setting)
+    assert len(tokens) == 59**2 * 12 * 6 == len(tokens.unique(dim=0))
+    found = -theory.gradient(setting, setting.initial(), tokens, weight, batch=5000)
+    assert (found - theory.exact(setting)).abs().max() < 1e-13 * setting.gamma
+    assert setting.step_size * (found - theory.exact(setting)).abs().max() < 1e-9
+
+
+def test_every_sequence_is_what_it_should_be():
+    setting = Setting(Task(5, 3, 8), assignments=2, rho=0.25)
+    tokens, weight = theory.every_sequence(setting)
+    task = setting.task
+    assert weight.sum() == pytest.approx(1)
+    variable = tokens[:, [task.left, task.right]] >= task.first_variable
+    assert (variable.sum(1) == 1).all()
+    assert weight[variable[:, 0]].sum() == pytest.approx(0.25)
+    asked = tokens[:, [task.left, task.right]].max(1).values
+    assert ((tokens[:, : task.room] == asked[:, None]).sum(1) == 1).all()
+    places = value_positions(tokens, task)
+    x, y = tokens.gather(1, places).T
+    joint = torch.zeros(5, 5, dtype=torch.float64).index_put_((x, y), weight, accumulate=True)
+    assert torch.allclose(joint, torch.full((5, 5), 1 / 25, dtype=torch.float64))
+    assert (theory.right_answers(task, tokens) == (x + y) % 5).all()
+
+
+@pytest.mark.parametrize("sizes", SMALL)
+def test_representatives_stand_for_every_sequence(sizes):
+    """Also away from the start, at a W with the same symmetries."""
+    setting = small(*sizes, 2.0)
+    generator = torch.Generator().manual_seed(sum(sizes[:4]))
+    D = dimensions(setting.task)
+    noise = 0.3 * torch.randn(D, D, generator=generator, dtype=torch.float64)
+    W = setting.initial() + theory.symmetrised(setting.task, noise)
+    assert len(theory.representatives(setting)[0]) < len(theory.every_sequence(setting)[0])
+    short = theory.symmetrised(setting.task, descent(setting, W, theory.representatives))
+    assert torch.allclose(short, descent(setting, W), rtol=0, atol=1e-14)
+    assert short.abs().max() > 1e-4
+    lopsided = descent(setting, W + noise)
+    assert (lopsided - theory.symmetrised(setting.task, lopsided)).abs().max() > 1e-5
+
+
+def test_index_form_is_the_network_with_vectors():
+    setting = Setting(Task(7, 4, 10), gamma=3.0, assignments=2, rho=0.5)
+    task, D = setting.task, dimensions(setting.task)
+    generator = torch.Generator().manual_seed(1)
+    basis = torch.linalg.qr(torch.randn(60, 60, generator=generator, dtype=torch.float64))[0][:D]
+    W = torch.randn(D, D, generator=generator, dtype=torch.float64)
+    for asked in (0, 1, 2):
+        tokens = theory.draw(setting, asked, 50, generator)
+        dense = theory.dense_logits(setting, basis.T @ W @ basis, tokens, basis)
+        assert torch.allclose(dense, theory.logits(setting, W, tokens), rtol=0, atol=1e-12)
+        r = theory.vectors(task, tokens)
+        scores = torch.einsum("btk,kq,bq->bt", r, W, r[:, -1])
+        assert torch.allclose(scores.softmax(1), theory.attention(task, W, tokens), rtol=0, atol=1e-13)
+
+
+def test_mlp_is_the_cyclic_self_convolution():
+    N = 7
+    c = torch.rand(20, N, dtype=torch.float64)
+    n = torch.arange(N)
+    direct = torch.stack([(c * c[:, (q - n) % N]).sum(1) for q in range(N)], 1)
+    assert torch.allclose(theory.convolve(c), direct, rtol=0, atol=1e-14)
+    jacobian = torch.autograd.functional.jacobian(theory.convolve, c[0])  # (q, n)
+    assert torch.allclose(jacobian, 2 * c[0][(n[:, None] - n) % N], rtol=0, atol=1e-13)
+
+
+def test_answer_is_right_between_half_and_twice():
+    x, y = torch.cartesian_prod(torch.arange(59), torch.arange(59)).T
+    for ratio, expected in ((1.0, 1.0), (1.9, 1.0), (0.55, 1.0), (2.1, 1 / 59), (0.45, 1 / 59)):
+        c = torch.zeros(59**2, 59, dtype=torch.float64)
+        c.scatter_add_(1, x[:, None], torch.full((59**2, 1), ratio, dtype=torch.float64))
+        c.scatter_add_(1, y[:, None], torch.ones(59**2, 1, dtype=torch.float64))
+        right = theory.convolve(c).argmax(1) == (x + y) % 59
+        assert right.double().mean() == pytest.approx(expected)
+
+
+GRID = list(product(((5, 3, 8), (7, 4, 10), (59, 12, 16), (31, 5, 20)), (0.5, 2.0, 6.0, 12.0), (1e-6, 0.1, 4.0), (0.0, 0.5, 1.0)))
+
+
+@pytest.mark.parametrize("sizes", sorted({sizes for sizes, *_ in GRID}))
+def test_no_bound_is_violated_and_some_are_reached(sizes):
+    reached = {}
+    for _, lam, gamma, rho in (case for case in GRID if case[0] == sizes):
+        for K in (1, 2):
+            setting = Setting(Task(*sizes), lam, gamma, K, rho)
+            terms, bounds = theory.terms(setting), theory.bounds(setting)
+            moved = coordinates(setting.task)["moved variable"]
+            if K == 1:
+                terms["softmax in the signal"] = terms["softmax"][moved, moved]
+            for name in bounds.keys() & terms.keys():
+                share = (terms[name].abs().max() / bounds[name]).item()
+                assert share <= 1 + 1e-8, (name, lam, gamma, rho, K)
+                reached[name] = max(share, reached.get(name, 0))
+    assert reached["1/N"] == pytest.approx(1)
+    assert reached["leakage"] > 0.9 and reached["softmax"] > 0.3 and reached["softmax in the signal"] > 0.3
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_softmax_bound_holds_with_distractors(K):
+    setting = small(5, 3, 10, K, 0.5, 3.0, 0.5)
+    error = setting.step_size * (descent(setting) - setting.gamma * theory.first_order(setting))
+    moved = coordinates(setting.task)["moved variable"]
+    bounds = theory.bounds(setting)
+    assert 0 < error.abs().max() < bounds["softmax"]
+    assert 0 < error[moved, moved].abs().max() < bounds["softmax in the signal"]
+
+
+@pytest.mark.parametrize("K", [1, 2, 6])
+def test_signal_block_to_first_order(K):
+    setting = Setting(assignments=K, lam=9.0)
+    moved = coordinates(setting.task)["moved variable"]
+    block = (setting.step_size * setting.gamma * theory.first_order(setting))[moved, moved]
+    assert torch.allclose(block.diag(), torch.tensor(1 - 4 * setting.epsilon, dtype=torch.float64), rtol=0, atol=1e-12)
+    off = block[~torch.eye(12, dtype=torch.bool)]
+    assert torch.allclose(off, torch.tensor(-2 * setting.epsilon * (K - 1) / 11, dtype=torch.float64), rtol=0, atol=1e-12)
+
+
+def slope(x, y):
+    """The slope of log y over log x between the ends."""
+    return math.log(y[-1] / y[0]) / math.log(x[-1] / x[0])
+
+
+def test_slopes():
+    def largest(name, **strengths):
+        return theory.terms(Setting(**strengths))[name].abs().max().item()
+
+    gammas = (1e-5, 1e-4, 1e-3)
+    assert slope(gammas, [largest("softmax", lam=9.0, gamma=gamma) for gamma in gammas]) == pytest.approx(1, abs=0.01)
+    lams = (8.0, 10.0, 12.0)
+    leak = [largest("leakage", lam=lam) for lam in lams]
+    assert slope([math.exp(lam) for lam in lams], leak) == pytest.approx(-1, abs=0.01)
+    numbers = (29, 59, 211)
+    finite = [largest("1/N", task=Task(N), gamma=1e-6) for N in numbers]
+    assert slope(numbers, finite) == pytest.approx(-1, abs=1e-9)
+
+
+@pytest.mark.parametrize(("rho", "h", "asked"), list(product((0.0, 0.5, 1.0), (0.7, 2.0), (0, 1, 2))))
+def test_score_table_is_exact(rho, h, asked):
+    setting = Setting(lam=8.0, rho=rho, assignments=4)
+    task, terms = setting.task, theory.terms(setting)
+    W = setting.initial() + h * (terms["operands"] + terms["signal"] + terms["spurious"])
+    tokens = theory.draw(setting, asked, 40, torch.Generator().manual_seed(0))
+    r = theory.vectors(task, tokens)
+    found = torch.einsum("btk,kq,bq->bt", r, W, r[:, -1])
+    table = theory.scores(setting, h, asked)
+    checked = set()
+    for row, seen in zip(tokens.tolist(), found):
+        for t, token in enumerate(row):
+            variable, operands = token >= task.first_variable, row[task.left : task.right + 1]
+            if t in (task.left, task.right):
+                side = "left" if t == task.left else "right"
+                name = f"{'variable' if variable else 'number'} operand, {side}"
+            elif token == task.equal:
+                name = "="
+            elif token == task.plus:
+                name = "+"
+            elif token == task.pad:
+                name = f"PAD in a {'number' if t % 2 else 'name'}'s place"
+            elif variable:
+                name = f"{'asked' if token in operands else 'other'} name"
+            else:
+                name = f"{'asked' if row[t - 1] in operands else 'other'} number"
+            assert seen[t].item() == pytest.approx(table[name], abs=1e-12), name
+            checked.add(name)
+    impossible = {0: {"asked number", "asked name"}, 1: set(), 2: set()}[asked]
+    impossible |= (
+        {f"{kind} operand, {side}" for kind in ("variable", "number") for side in ("left", "right")} if asked != 1 else set()
+    )
+    assert set(table) - impossible <= checked
+
+
+@pytest.mark.parametrize("rho", [1.0, 0.0, 0.5])
+def test_balance_makes_scores_equal(rho):
+    setting = Setting(lam=11.0, rho=rho)
+    table = theory.scores(setting, theory.balance(setting), 1)
+    side = "right" if rho == 1 else "left"
+    assert table["asked number"] == pytest.approx(table[f"number operand, {side}"])
+
+
+def test_one_step_ranks_and_answers():
+    generator = torch.Generator().manual_seed(0)
+    six = Setting(assignments=6)
+    problems = {asked: theory.draw(six, asked, 1000, generator) for asked in (0, 1, 2)}
+
+    def accuracy(lam, rho, h):
+        setting = Setting(lam=lam, gamma=1e-9, rho=rho)
+        W = setting.initial() + h * setting.step_size * theory.exact(setting)
+        return [theory.outcome(setting, W, tokens).double().mean().item() for tokens in problems.values()]
+
+    assert accuracy(24.0, 0.5, 0) == pytest.approx([1, 1 / 59, 0.11], abs=0.03)
+    assert min(accuracy(24.0, 0.5, theory.balance(Setting(lam=24.0)))) > 0.95
+    fixed = Setting(lam=12.0, rho=1.0)
+    zero, _, two = accuracy(12.0, 1.0, theory.balance(fixed))
+    assert zero < 0.04 and two > 0.99
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"task": Task(10)}, "odd modulus"),
+        ({"task": Task(59, 12, 15)}, "whole number of slots"),
+        ({"assignments": 7}, "1 to 6"),
+        ({"assignments": 0}, "1 to 6"),
+        ({"rho": 1.5}, "probability"),
+        ({"gamma": 0.0}, "above 0"),
+    ],
+)
+def test_what_the_theorem_does_not_cover_is_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        Setting(**arguments)
+
+
+def test_exact_is_for_one_assignment():
+    with pytest.raises(ValueError, match="one assignment"):
+        theory.exact(Setting(assignments=2))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    study = load_run("seed-42")
+    problems = theory.one_variable_problems(study.split, 300, torch.Generator().manual_seed(0))
+    return study, study.weights(2200).to(torch.float64), problems
+
+
+def test_problems_have_one_variable_and_are_for_training(trained):
+    study, _, problems = trained
+    operands = problems.tokens[:, 13:15]
+    assert ((operands >= 62).sum(1) == 1).all()
+    x, y = problems.tokens.gather(1, value_positions(problems.tokens)).T
+    assert study.split.train_pairs[x, y].all()
+
+
+def test_gradient_of_the_trained_network(trained):
+    """Against autograd through the whole forward, with QK2 as the query matrix and the identity as the key matrix."""
+    study, w, problems = trained
+    found, _ = theory.look_up_gradient(w, problems, study.split, batch=128)
+    root = math.sqrt(w.W_Q.shape[-1])
+    M = (QK(w, 2) * root).requires_grad_()
+    merged = w.replace(W_Q=torch.stack([w.W_Q[0], M]), W_K=torch.stack([w.W_K[0], torch.eye(128, dtype=torch.float64)]))
+    loss = torch.nn.functional.cross_entropy(last_logits(merged, problems.tokens), problems.answers)
+    assert torch.allclose(found, -torch.autograd.grad(loss, M)[0] * root, rtol=0, atol=1e-12)
+    assert not torch.allclose(found, found.T, atol=1e-3)
+
+
+def test_coefficients_are_the_pull_on_the_block(trained):
+    """Against autograd with respect to a 12 by 12 block that is added to the scores of the names."""
+    study, w, problems = trained
+    _, found = theory.look_up_gradient(w, problems, study.split)
+    tokens, seen = problems.tokens, run(w, problems.tokens)
+    A, stream = seen.pattern[:, 0], seen.resid_pre + seen.attn_out[:, 0]
+    block = torch.zeros(12, 12, dtype=torch.float64, requires_grad=True)
+    asks, holds = (torch.zeros(len(tokens), 16, 12, dtype=torch.float64) for _ in range(2))
+    for b, row in enumerate(tokens.tolist()):
+        for t, token in enumerate(row):
+            if token >= 62 and t in (13, 14):
+                asks[b, :, token - 62] = A[b, 15, t]
+            if t > 0 and row[t - 1] >= 62:
+                holds[b, t, row[t - 1] - 62] = A[b, t, t - 1]
+    scores = seen.scores[:, 1, 15] + torch.einsum("btu,uv,btv->bt", asks, block, holds)
+    x = stream[:, 15] + torch.einsum("bt,btd->bd", scores.softmax(1), stream @ OV(w, 2))
+    logits = (x + (x @ w.W_in).relu() @ w.W_out) @ w.W_U
+    loss = torch.nn.functional.cross_entropy(logits, problems.answers)
+    assert torch.allclose(found, -torch.autograd.grad(loss, block)[0], rtol=0, atol=1e-12)
+    assert (found.diag() >= 0).all() and found.diag().sum() > 2 * found[~torch.eye(12, dtype=torch.bool)].abs().sum() / 11
+
+
+def test_cosine():
+    A = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
+    assert theory.cosine(A, 3 * A) == pytest.approx(1)
+    assert theory.cosine(A, -A) == pytest.approx(-1)
+    assert theory.cosine(A, torch.eye(2)) == pytest.approx(2**-0.5)
+
+
+def test_untrained_network_has_no_look_up_gradient():
+    study = load_run("seed-42")
+    problems = theory.one_variable_problems(study.split, 200, torch.Generator().manual_seed(0))
+    _, start = theory.look_up_gradient(Weights.init(), problems, study.split)
+    _, spike = theory.look_up_gradient(study.weights(2200), problems, study.split)
+    assert start.abs().max() < 0.01 * spike.abs().max()
+
+
+def test_drawn_blocks_are_the_matrix():
+    values = torch.arange(20.0).view(4, 5)
+    rows, columns = [("low", [3, 1], 1.0), ("high", [0], 2.0)], [("left", range(2), 0.5), ("right", [4], 1.0)]
+    axes = figures.block_matrix(values, rows, columns, {"S": ("high", "left")}).axes[0]
+    assert np.array_equal(axes.collections[0].get_array(), values[[3, 1, 0]][:, [0, 1, 4]])
+    (frame,) = axes.patches
+    assert frame.get_bbox().extents.tolist() == [0, 2, 1, 4]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["low", "high"]
+    plt.close("all")
+
+
+def test_drawn_positions_hold_their_parts():
+    top, axes = figures.held(["a", "7", "="], {1: ["a"], 2: ["a", "7"]}, [0.0, 0.1, 0.9]).axes
+    assert [bar.get_height() for bar in top.patches] == [0.0, 0.1, 0.9]
+    assert len(axes.patches) == 2 * 3 + 3
+    assert {text.get_text() for text in axes.texts} >= {"$p_{2}$", "a", r"$\hat{7}$"}
+    plt.close("all")
