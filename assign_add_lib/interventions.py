@@ -268,9 +268,7 @@ def named_reads(activations: Activations, tokens: Tensor, task: Task = STUDY) ->
     return read
 
 
-def keep_only(
-    weights: Weights, tokens: Tensor, reference: Tensor, named: Iterable[str] = NAMED, task: Task = STUDY
-) -> list[Hook]:
+def keep_only(weights: Weights, reference: Tensor, named: Iterable[str] = NAMED, task: Task = STUDY) -> Intervention:
     """Keep the named terms alone, and put in place of all the rest its mean over reference problems, by position.
 
     `identity`: of layer 2's scores, the `named_reads` of layer 1 through the 12 x 12 block.  `numbers`: of the same
@@ -292,10 +290,15 @@ def keep_only(
     def named_sum(attention: Tensor, tokens: Tensor) -> Tensor:
         return torch.einsum("bk,bkd->bd", attention, numbers[tokens]) * ("sum" in named)
 
-    there, here = run(w, reference), run(w, tokens)
+    there = run(w, reference)
     rest_of_scores = (there.scores[:, 1, last] - named_scores(there, reference)).mean(0)
     rest_of_stream = (there.mlp_in[:, last] - named_sum(there.pattern[:, 1, last], reference)).mean(0)
-    attention = (named_scores(here, tokens) + rest_of_scores).softmax(-1)
-    stream = named_sum(attention, tokens) + rest_of_stream
-    before = (here.resid_pre + here.attn_out[:, 0])[:, last]
-    return [put(attention_hook(2), at(tokens, last), (stream - before)[:, None])]
+
+    def intervention(tokens: Tensor) -> list[Hook]:
+        here = run(w, tokens)
+        attention = (named_scores(here, tokens) + rest_of_scores).softmax(-1)
+        stream = named_sum(attention, tokens) + rest_of_stream
+        before = (here.resid_pre + here.attn_out[:, 0])[:, last]
+        return [put(attention_hook(2), at(tokens, last), (stream - before)[:, None])]
+
+    return intervention

@@ -271,7 +271,7 @@ def test_keep_only(lens, weights, tokens, plain, named):
     attention = (named_scores(tokens, here.pattern[:, 0]) + mean_score).softmax(-1)
     stream = named_sum(tokens, attention) + mean_stream
     truth = (stream + (stream @ w.W_in).relu() @ w.W_out) @ w.W_U
-    hooked = iv.hooked_logits(lens, tokens, iv.keep_only(w, tokens, reference, named))
+    hooked = iv.hooked_logits(lens, tokens, iv.keep_only(w, reference, named)(tokens))
     close(hooked, truth, plain)
 
 
