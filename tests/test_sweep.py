@@ -253,7 +253,7 @@ def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(root, tm
     os.kill(children(process.pid)[0], signal.SIGKILL)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (2, "")
-    assert err.splitlines()[-1] == "error: a worker process died; the same command goes on where the runs stand"
+    assert "error: a worker process died; the same command goes on where the runs stand" in err.splitlines()
     assert any(0 < steps_done(tmp_path / "swept" / f"seed-{seed}") < 1200 for seed in (1, 2))
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"finished: {tmp_path / 'swept' / 'table.csv'}\n")
