@@ -33,7 +33,7 @@ ALWAYS = ("seed", "train_fraction", "r", "steps")  # columns of every table, swe
 def grid(values: dict[str, Sequence], base: TrainConfig | None = None) -> dict[str, TrainConfig]:
     """All combinations of values of TrainConfig's and Task's fields: run name -> config.
 
-    The name tells the values, such as `seed-1_r-0.3`.  ValueError for an unknown field, an empty list or a bad value.
+    The name tells what varies, such as `seed-1_r-0.3`.  ValueError for an unknown field, an empty list or a bad value.
     """
     base = (base or TrainConfig()).to_dict()
     for field, each in values.items():
@@ -41,14 +41,18 @@ def grid(values: dict[str, Sequence], base: TrainConfig | None = None) -> dict[s
             raise ValueError(f"there is no setting {field} to sweep")
         if not each:
             raise ValueError(f"{field} has no values to sweep")
-    configs = {}
+    named, configs = _varied(values) or list(values), {}
     for combination in itertools.product(*values.values()):
         chosen = dict(zip(values, combination))
         task = base["task"] | {field: value for field, value in chosen.items() if field in base["task"]}
         own = {field: value for field, value in chosen.items() if field not in task}
-        name = "_".join(f"{field}-{value}" for field, value in chosen.items()) or "run"
+        name = "_".join(f"{field}-{chosen[field]}" for field in named) or "run"
         configs[name] = TrainConfig(**base | own | {"task": Task(**task)})
     return configs
+
+
+def _varied(values: dict[str, Sequence]) -> list[str]:
+    return [field for field, each in values.items() if len(set(each)) > 1]
 
 
 def _stands_finished(folder: Path) -> bool:
@@ -191,7 +195,7 @@ def sweep(
             raise ValueError(f"{folder / name} holds a run with another config; choose another folder")
     if together is None:
         together = backend == "loky" and choose_device(device).type == "cuda"
-    varied = [name for name, each in values.items() if len(set(each)) > 1]
+    varied = _varied(values)
     pending = {name: config for name, config in configs.items() if not (folder / name / "row.csv").exists()}
 
     def outcomes() -> Iterator[str | None]:

@@ -235,18 +235,8 @@ def children(pid):
 
 
 def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(root, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "assign_add_lib",
-        "sweep",
-        str(tmp_path / "swept"),
-        "--seed",
-        "1,2",
-        "--jobs",
-        "2",
-        "--quiet",
-    ]
+    arguments = ["sweep", str(tmp_path / "swept"), "--seed", "1,2", "--jobs", "2", "--quiet", *OPTIONS]
+    command = [sys.executable, "-m", "assign_add_lib", *arguments]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: 100 <= steps_done(tmp_path / "swept" / "seed-1") < 900)
