@@ -81,7 +81,7 @@ def descent(order="both", first=0, factor=2):
         ("two_averages", averages(all_places=True), "1-var train is"),
         ("two_averages", lambda accuracy, right, left: accuracy.mean(0), "1-var train is"),
         ("two_averages", lambda accuracy, right, left: accuracy.mean().view(1), "shape (1,)"),
-        ("steepest", lambda values, width: values.diff().argmax(), "rises by"),
+        ("steepest", lambda values, width: (values[width:] - values[:-width]).argmin(), "rises by"),
         ("steepest", lambda values, width: (values[width:] - values[:-width]).argmax() + width, "window"),
         ("steepest", last_of_equals, "first counts"),
         ("steepest", lambda values, width: values[width:] - values[:-width], "shape"),
