@@ -1,27 +1,11 @@
 """The command line: python -m assign_add_lib solve | train | sweep | export | bench."""
 
 import argparse
-import shlex
 import sys
 from dataclasses import Field, fields
 
+from .cli import Parser, add_settings, command_line, option, run_command
 from .task import Problem, Task
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str):
-        sys.exit(_refuse(f"{message} (try {self.prog} --help)"))
-
-
-def _refuse(message: object) -> int:
-    print("error:", " ".join(str(message).split()), file=sys.stderr)
-    return 2
-
-
-def _command() -> str:
-    return shlex.join(["python", "-m", "assign_add_lib", *sys.argv[1:]])
 
 
 def _settings() -> dict[str, Field]:
@@ -60,7 +44,7 @@ def train(args: argparse.Namespace) -> None:
         if args.threads < 1:
             raise ValueError(f"threads must be at least 1, not {args.threads}")
         torch.set_num_threads(args.threads)
-    folder = train_run(config, args.folder, args.device, not args.quiet, _command())
+    folder = train_run(config, args.folder, args.device, not args.quiet, command_line())
     print(f"finished: {folder}")
 
 
@@ -70,7 +54,7 @@ def sweep(args: argparse.Namespace) -> None:
 
     values = {name: each for name, each in vars(args).items() if name in _settings() and each is not None}
     own = {name: getattr(args, name) for name in ("table", "jobs", "backend", "scheduler", "device", "together")}
-    table = sweep_runs(values, args.folder, **own, progress=not args.quiet, command=_command())
+    table = sweep_runs(values, args.folder, **own, progress=not args.quiet, command=command_line())
     print(f"finished: {table}")
 
 
@@ -122,9 +106,6 @@ def parser() -> Parser:
         made.set_defaults(function=function)
         return made
 
-    def option(name):
-        return f"--{name.replace('_', '-')}"
-
     made = command(solve)
     made.add_argument("problem", metavar="TEXT", help='a problem, such as "c=1, b=17, a=42, b+19=?"')
     made.add_argument("--run", default="seed-42", help="a shipped run, or the folder of your own (default seed-42)")
@@ -133,8 +114,7 @@ def parser() -> Parser:
 
     made = command(train)
     made.add_argument("folder", metavar="FOLDER", help="where the run goes; the same command takes up a stopped run")
-    for name, each in _settings().items():
-        made.add_argument(option(name), type=each.type, default=each.default, help=f"default {each.default}")
+    add_settings(made, _settings().values())
     made.add_argument("--device", help="cpu or cuda; CUDA where present if not given")
     made.add_argument("--threads", type=int, help="CPU threads; as many as cores if not given")
     made.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -165,14 +145,7 @@ def parser() -> Parser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; bad input gives one line on stderr and exit code 2."""
-    args = parser().parse_args(argv)
-    try:
-        args.function(args)
-    except (ValueError, OSError, RuntimeError) as error:
-        return _refuse(error)
-    except KeyboardInterrupt:
-        return _refuse("stopped; the same command takes it up again") + 128
-    return 0
+    return run_command(parser(), argv)
 
 
 if __name__ == "__main__":

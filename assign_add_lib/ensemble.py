@@ -13,8 +13,9 @@ from torch.func import grad_and_value, vmap
 from torch.nn.functional import cross_entropy
 
 from .circuits import last_logits
+from .log import Diverged, Log
 from .model import Weights
-from .training import Diverged, Log, TrainConfig, Trainer, adamw
+from .training import TrainConfig, Trainer, adamw
 
 
 def shared(config: TrainConfig) -> TrainConfig:

@@ -18,10 +18,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .circuits import last_logits
 from .ensemble import Ensemble
+from .log import choose_device
 from .model import Weights, forward
 from .sampling import Batch, training_population
 from .task import Split
-from .training import TrainConfig, Trainer, choose_device
+from .training import TrainConfig, Trainer
 
 Step = Callable[[Batch], Tensor]
 THREADS = 2

@@ -21,11 +21,12 @@ from tqdm.auto import tqdm
 
 from .ensemble import shared, train_together
 from .files import write_atomic
+from .log import Diverged, Log, choose_device
 from .measures import accuracies
 from .runs import load_run
 from .sampling import exact_sets
 from .task import Task
-from .training import METRICS, Diverged, Log, TrainConfig, choose_device, train
+from .training import METRICS, TrainConfig, Trainer, train
 
 ALWAYS = ("seed", "train_fraction", "r", "steps")  # columns of every table, swept or not
 
@@ -100,7 +101,7 @@ def _finish_together(configs: dict[str, TrainConfig], folder: Path, device: torc
     for name, config in configs.items():
         try:
             if not _stands_finished(folder / name):
-                log = Log(config, folder / name, device, command)
+                log = Log(Trainer(config, device), folder / name, command)
                 groups[shared(config), log.trainer.step].append(log)
         except (ValueError, OSError) as error:
             failed.add(name)
@@ -115,7 +116,7 @@ def _finish_together(configs: dict[str, TrainConfig], folder: Path, device: torc
                 failed.add(name)
                 yield f"{name}: {error}"
                 others = [log for log in logs if log.folder.name != name]
-                logs = [Log(log.trainer.config, log.folder, device, command) for log in others]
+                logs = [Log(Trainer(log.trainer.config, device), log.folder, command) for log in others]
     for name in configs.keys() - failed:
         yield _finish(configs[name], folder / name, str(device), command)
 

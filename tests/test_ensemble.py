@@ -8,7 +8,8 @@ from small import CONFIG
 
 from assign_add_lib import TrainConfig, load_run, train
 from assign_add_lib.ensemble import Ensemble, train_together
-from assign_add_lib.training import Diverged, Log, Trainer
+from assign_add_lib.log import Diverged, Log
+from assign_add_lib.training import Trainer
 
 CONFIGS = [CONFIG, replace(CONFIG, seed=4, r=0.1), replace(CONFIG, seed=5, train_fraction=0.3)]
 
@@ -69,7 +70,7 @@ def test_a_state_saved_together_goes_on_alone_and_back(double, tmp_path):
 
 
 def test_folders_are_those_of_train(tmp_path):
-    logs = [Log(config, tmp_path / str(place)) for place, config in enumerate(CONFIGS)]
+    logs = [Log(Trainer(config), tmp_path / str(place)) for place, config in enumerate(CONFIGS)]
     train_together(logs)
     for place, config in enumerate(CONFIGS):
         run, alone = load_run(tmp_path / str(place)), load_run(train(config, tmp_path / f"alone-{place}", "cpu", False))

@@ -12,7 +12,7 @@ from small import CONFIG, TASK
 
 from assign_add_lib import Problem, forward, load_run, runs, train
 from assign_add_lib.__main__ import _whole, main
-from assign_add_lib.training import checkpoint_path
+from assign_add_lib.log import checkpoint_path
 
 
 @pytest.fixture(scope="module")

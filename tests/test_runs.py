@@ -13,9 +13,10 @@ from small import CONFIG
 
 from assign_add_lib import Split, TrainConfig, Weights, load_run, runs, train
 from assign_add_lib.files import load_tensors, save_tensors
+from assign_add_lib.log import checkpoint_path
 from assign_add_lib.measures import accuracies
 from assign_add_lib.sampling import EVALUATION_SETS, evaluation_sets
-from assign_add_lib.training import METRICS, checkpoint_path
+from assign_add_lib.training import METRICS
 
 
 @pytest.fixture(scope="module")

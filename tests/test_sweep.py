@@ -18,9 +18,9 @@ from assign_add_lib import Task, TrainConfig, forward, load_run, train
 from assign_add_lib import sweep as module
 from assign_add_lib.__main__ import main
 from assign_add_lib.files import file_sha256
+from assign_add_lib.log import Log
 from assign_add_lib.sampling import exact_sets
 from assign_add_lib.sweep import grid, sweep
-from assign_add_lib.training import Log
 
 SWEPT = {"seed": [1, 2], "r": [0.1, 1.0]}
 NAMES = ["seed-1_r-0.1", "seed-1_r-1.0", "seed-2_r-0.1", "seed-2_r-1.0"]

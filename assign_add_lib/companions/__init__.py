@@ -1,0 +1,1 @@
+"""Companions: other small systems that learn parts and must compose them, one folder each."""

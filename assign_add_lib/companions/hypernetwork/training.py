@@ -1,0 +1,181 @@
+"""Training the arms: AdamW on fresh tasks, written down as every run of this book is."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from ...files import load_tensors
+from ...log import Config, Learner, Log, choose_device, follow
+from ...runs import RunFolder
+from .arms import ARMS, build, executor
+from .teacher import HELD_OUT, SUPPORTS, Tasks, Teacher
+
+SETS = ("in distribution", "out of distribution")
+BATCH_SEED, MEASURE_SEED = 1_000_000, 2_000_000  # added to the seed: teacher, batches and measures draw from streams of their own
+
+
+@dataclass(frozen=True)
+class ArmConfig(Config):
+    """Everything that decides a run of an arm, down to its bits on one machine."""
+
+    arm: str = "hypernetwork"
+    support: str = "connected"  # the combinations of modules in training
+    seed: int = 0  # decides teacher, initialisation and batches
+    structured: bool = True  # whether a module is the same in every combination
+    given_code: bool = False  # the executor is told the true code, and there is no transformer
+    steps: int = 8000
+    batch_size: int = 64
+    lr: float = 2e-3
+    warm_up: int = 200  # steps in which the learning rate rises to lr; then a cosine leads to lr / 50
+    clip: float = 1.0  # largest norm of the gradient
+    d_model: int = 64
+    layers: int = 3
+    heads: int = 4
+    log_every: int = 200
+    checkpoint_every: int = 4000
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.at_least(1, "batch_size", "warm_up", "d_model", "layers", "heads")
+        for name, known in (("arm", ARMS), ("support", SUPPORTS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
+        if min(self.lr, self.clip) <= 0:
+            raise ValueError(f"lr and clip must be above 0, not {self.lr} and {self.clip}")
+        if self.d_model % self.heads:
+            raise ValueError(f"d_model ({self.d_model}) must be a multiple of heads ({self.heads})")
+        if self.given_code and (self.arm == "vanilla" or not self.structured):
+            raise ValueError("only a hypernetwork or mlp can be given the code, and only of a structured teacher")
+
+    @property
+    def name(self) -> str:
+        """What the run is called: arm, support, seed, and what is special about it."""
+        special = ["given-code"] * self.given_code + ["unstructured"] * (not self.structured)
+        return "-".join([self.arm, self.support, *special, str(self.seed)])
+
+    def network(self) -> nn.Module:
+        """The untrained network."""
+        if not self.given_code:
+            return build(self.arm, self.seed, self.d_model, self.layers, self.heads)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return executor(self.arm)
+
+    def teacher(self) -> Teacher:
+        """The teacher of the run's seed."""
+        return Teacher.draw(self.seed, self.structured)
+
+
+# what each seed trains for the chapter
+STUDY = [
+    *({"arm": "hypernetwork", "support": support} for support in SUPPORTS),
+    *({"arm": "vanilla", "support": support} for support in ("connected", "disconnected")),
+    {"arm": "mlp", "support": "connected"},
+    *({"arm": arm, "structured": False} for arm in ("hypernetwork", "vanilla")),
+    *({"arm": "hypernetwork", "support": support, "given_code": True} for support in SUPPORTS),
+    {"arm": "mlp", "support": "connected", "given_code": True},
+]
+
+
+def answers(network: nn.Module, tasks: Tasks, given_code: bool = False) -> Tensor:
+    """What a network answers to the questions of tasks, (task, questions, OUTPUTS)."""
+    asked, _ = tasks.queries
+    return network(tasks.z, asked) if given_code else network(tasks.context, asked)
+
+
+def r_squared(answered: Tensor, true: Tensor) -> Tensor:
+    """R^2 of each task, (task,): 1 - squared error over variance, both summed over the outputs; one is perfect."""
+    spread = (true - true.mean(1, keepdim=True)).square().sum((1, 2))
+    return 1 - (answered - true).square().sum((1, 2)) / spread
+
+
+class ArmTrainer(Learner):
+    """A run of an arm in progress."""
+
+    metrics = ("loss", *SETS)
+
+    def __init__(self, config: ArmConfig, device: torch.device | str = "cpu"):
+        self.teacher, self.support = config.teacher().to(device), SUPPORTS[config.support]
+        self.network = config.network().to(device)
+        tensors = dict(self.network.named_parameters())
+        optimizer = torch.optim.AdamW(tensors.values(), config.lr, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
+        super().__init__(config, tensors, optimizer, torch.Generator(device).manual_seed(BATCH_SEED + config.seed), device)
+
+    def loss(self) -> Tensor:
+        """The mean squared error on the questions of fresh tasks."""
+        tasks = self.teacher.sample(self.support, self.config.batch_size, self.generator)
+        return (answers(self.network, tasks, self.config.given_code) - tasks.queries[1]).square().mean()
+
+    def update(self) -> None:
+        """Clip the gradient, set the learning rate of this step, and move the weights."""
+        config = self.config
+        nn.utils.clip_grad_norm_(self.tensors.values(), config.clip)
+        through = (self.step - config.warm_up) / max(config.steps - config.warm_up, 1)
+        share = 0.02 + 0.98 * (1 + math.cos(math.pi * through)) / 2 if through >= 0 else (self.step + 1) / config.warm_up
+        self.optimizer.param_groups[0]["lr"] = config.lr * share
+        self.optimizer.step()
+
+    @cached_property
+    def _measured_on(self) -> dict[str, Tasks]:
+        """512 tasks of 32 questions from the support, and 512 of the held-out pairs: always the same."""
+        generator = torch.Generator(self.device).manual_seed(MEASURE_SEED + self.config.seed)
+        supports = dict(zip(SETS, (self.support, HELD_OUT)))
+        return {name: self.teacher.sample(support, 512, generator, queries=32) for name, support in supports.items()}
+
+    def measure(self) -> dict[str, float]:
+        """The loss in distribution, and mean R^2 on both sets."""
+        found = {name: answers(self.network, tasks, self.config.given_code) for name, tasks in self._measured_on.items()}
+        loss = (found[SETS[0]] - self._measured_on[SETS[0]].queries[1]).square().mean().item()
+        return {"loss": loss} | {
+            name: r_squared(found[name], tasks.queries[1]).mean().item() for name, tasks in self._measured_on.items()
+        }
+
+
+def train(
+    config: ArmConfig,
+    folder: str | Path,
+    device: str | None = None,
+    progress: bool = True,
+    command: str = "",
+    stop: int | None = None,
+) -> Path:
+    """Train an arm into a folder, or go on with the run that stands there, as the study's `train` does; returns the folder."""
+    return follow(Log(ArmTrainer(config, choose_device(device)), folder, command), dict.fromkeys(SETS, ".3f"), progress, stop)
+
+
+class ArmRun(RunFolder):
+    """A run of an arm: config, teacher, metrics, and the network at its checkpoints."""
+
+    shelf = "companions/hypernetwork"
+
+    @cached_property
+    def config(self) -> ArmConfig:
+        """The config it was trained with."""
+        return self._described("config", ArmConfig.from_dict)
+
+    @cached_property
+    def teacher(self) -> Teacher:
+        """The teacher that it learned from."""
+        return self.config.teacher()
+
+    def network(self, step: int | None = None) -> nn.Module:
+        """The network at a checkpoint, the last by default, frozen; ValueError where the file holds something else."""
+        path = self._checkpoint(step)
+        tensors, _ = load_tensors(path)
+        network = self.config.network().requires_grad_(False)
+        try:
+            network.load_state_dict(tensors)
+        except RuntimeError:
+            raise ValueError(f"{path} does not hold the weights of a network for this run's config") from None
+        return network
+
+    def tensors(self, step: int | None = None) -> dict[str, Tensor]:
+        """The weights at a checkpoint by name."""
+        return self.network(step).state_dict()
+
+
+load_arm = ArmRun.open
