@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from .teacher import INPUTS, MODULES, OUTPUTS, execute, mix
+from .teacher import HIDDEN, INPUTS, MODULES, OUTPUTS, execute, mix
 
 ARMS = ("vanilla", "hypernetwork", "mlp")
 
@@ -78,12 +78,15 @@ class Vanilla(nn.Module):
 
 
 class Hypernetwork(nn.Module):
-    """A task network whose weights a code mixes from learned modules: the form of the teacher, four times as wide."""
+    """A task network whose weights a code mixes from learned modules: the form of the teacher, four times as wide.
 
-    def __init__(self, hidden: int = 32):
+    It starts as the teacher is drawn, with modules of a quarter of the variance, for a sum over four times as many units.
+    """
+
+    def __init__(self, hidden: int = 4 * HIDDEN):
         super().__init__()
-        self.modules_ = nn.Parameter(torch.randn(MODULES, hidden, INPUTS) * (3 / INPUTS) ** 0.5)
-        self.readout = nn.Parameter(torch.randn(OUTPUTS, hidden) * (1 / hidden) ** 0.5)
+        self.modules_ = nn.Parameter(torch.randn(MODULES, hidden, INPUTS) * (3 / INPUTS * HIDDEN / hidden) ** 0.5)
+        self.readout = nn.Parameter(torch.randn(OUTPUTS, hidden) * (1 / HIDDEN) ** 0.5)
 
     def forward(self, code: Tensor, asked: Tensor) -> Tensor:
         """Answers (task, questions, OUTPUTS) to a code (task, MODULES)."""

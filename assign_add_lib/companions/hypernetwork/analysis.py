@@ -1,0 +1,93 @@
+"""What a trained arm holds and what it could have done: probes of the code, refined codes, and floors to compare with."""
+
+import torch
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor, nn
+
+from .arms import Bottleneck
+from .teacher import CONTEXT, MODULES, WEAKEST, Tasks, Teacher, execute, mix
+
+
+@torch.no_grad()
+def streams(network: nn.Module, tasks: Tasks) -> dict[str, list[Tensor]]:
+    """The residual stream (task, d_model) at each depth, embedding first: at one reading token, and averaged over the context.
+
+    The reading token is the summary token, or in the vanilla arm the token of the first question.
+    """
+    depths = network.transformer.residuals(tasks.context, tasks.queries[0][:, :1])
+    return {"reading token": [each[:, CONTEXT] for each in depths], "context mean": [each[:, :CONTEXT].mean(1) for each in depths]}
+
+
+def probe(seen: Tensor, codes: Tensor, *others: tuple[Tensor, Tensor], strength: float = 1.0) -> list[float]:
+    """R^2 of a ridge regression from activations (task, d) to codes (task, MODULES), on each of the other (activations, codes).
+
+    It is fitted on the first pair alone; activations are standardised by it.
+    """
+    fitted = make_pipeline(StandardScaler(), Ridge(strength)).fit(seen.numpy(), codes.numpy())
+    return [float(r2_score(true.numpy(), fitted.predict(each.numpy()))) for each, true in others]
+
+
+def context_loss(network: Bottleneck, tasks: Tasks, code: Tensor) -> Tensor:
+    """Mean squared error (task,) of the executor on the solved examples, given a code (task, MODULES)."""
+    x, y = tasks.context
+    return (network.executor(code, x) - y).square().mean((1, 2))
+
+
+def refine(network: Bottleneck, tasks: Tasks, steps: int = 500, lr: float = 0.03) -> Tensor:
+    """Codes (task, MODULES) that fit the solved examples best: from the amortised code on, by Adam through the frozen executor.
+
+    Of all the codes on the way, each task keeps the one with the least error on its examples; the questions are not used.
+    """
+    code = network.code(tasks.context).detach().requires_grad_()
+    best, least = code.detach().clone(), context_loss(network, tasks, code).detach()
+    optimizer = torch.optim.Adam([code], lr)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        context_loss(network, tasks, code).sum().backward()
+        optimizer.step()
+        schedule.step()
+        with torch.no_grad():
+            loss = context_loss(network, tasks, code)
+        better = loss < least
+        best[better], least = code.detach()[better], torch.minimum(loss, least)
+    return best
+
+
+def ridge_answers(tasks: Tasks, strength: float) -> Tensor:
+    """Floor: answers (task, questions, OUTPUTS) of a ridge regression with intercept on each task's own examples."""
+    x, y = tasks.context
+    centre, level = x.mean(1, keepdim=True), y.mean(1, keepdim=True)
+    x, y, asked = x - centre, y - level, tasks.queries[0] - centre
+    slope = torch.linalg.solve(x.mT @ x + strength * torch.eye(x.shape[2]), x.mT @ y)
+    return asked @ slope + level
+
+
+def bank(support: list[tuple[int, ...]], grid: int = 9) -> Tensor:
+    """Codes (task, MODULES) that cover a support: every combination, each active module on a grid over [WEAKEST, 1]."""
+    levels = torch.linspace(WEAKEST, 1, grid)
+    codes = []
+    for modules in support:
+        levels_of = torch.cartesian_prod(*[levels] * len(modules)).reshape(-1, len(modules))
+        codes.append(torch.zeros(len(levels_of), MODULES).index_copy(1, torch.tensor(modules), levels_of))
+    return torch.cat(codes)
+
+
+def nearest_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, chunk: int = 64) -> Tensor:
+    """Floor: answers (task, questions, OUTPUTS) of the teacher's own task of the support that fits the examples best."""
+    W = mix(bank(support), teacher.modules)  # (known, HIDDEN, INPUTS)
+    chosen = []
+    for x, y in zip(*(each.split(chunk) for each in tasks.context)):
+        answered = torch.einsum("khi,tni->tknh", W, x).relu() @ teacher.readout.T
+        chosen.append((answered - y[:, None]).square().sum((2, 3)).argmin(1))
+    return execute(W[torch.cat(chosen)], teacher.readout, tasks.queries[0])
+
+
+def to_latent(codes: Tensor, latents: Tensor) -> Tensor:
+    """The linear map (MODULES, MODULES) that takes true codes to a network's latent codes best, by least squares."""
+    return torch.linalg.lstsq(codes, latents).solution
+
+
