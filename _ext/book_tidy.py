@@ -1,5 +1,10 @@
 """Keeps the pages to what this book uses: no button that leads nowhere, no sphinx-thebe, no misleading role."""
 
+import re
+
+from docutils import nodes
+from sphinx.environment.collectors.toctree import TocTreeCollector
+
 
 def show_live_buttons(app, config):
     """Show the repository and launch buttons where the public address is known, and only there."""
@@ -23,9 +28,27 @@ def unname_citation_list(app, pagename, templatename, context, doctree):
         context["body"] = context["body"].replace('<div role="list" class="citation-list">', '<div class="citation-list">')
 
 
+def number_by_file_name(app):
+    """Let each chapter have the number that its file's name begins with, whichever chapters are there before it."""
+    assign = TocTreeCollector.assign_section_numbers
+
+    def assign_by_file_name(collector, env):
+        changed = assign(collector, env)
+        for name, numbers in env.toc_secnumbers.items():
+            if chapter := re.match(r"chapters/(\d+)_", name):
+                numbered = [env.titles[name], *env.tocs[name].findall(nodes.reference)]
+                for node in (each for each in numbered if each.get("secnumber")):
+                    node["secnumber"] = [int(chapter[1]), *node["secnumber"][1:]]
+                numbers.update({anchor: (int(chapter[1]), *number[1:]) for anchor, number in numbers.items() if number})
+        return changed
+
+    TocTreeCollector.assign_section_numbers = assign_by_file_name
+
+
 def setup(app):
     """Connect all to Sphinx, after what they correct."""
     app.connect("config-inited", show_live_buttons, priority=900)
     app.connect("config-inited", forget_thebe, priority=900)
+    app.connect("builder-inited", number_by_file_name, priority=900)
     app.connect("html-page-context", unname_citation_list, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

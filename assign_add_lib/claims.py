@@ -8,6 +8,7 @@ after two of them had been.
 
 import pandas as pd
 
+from .companions.hypernetwork import claims as hypernetwork
 from .evidence import (
     HALFWAY,
     Evidence,
@@ -60,7 +61,7 @@ def claims_of(*names: str) -> list[Claim]:
 
 def sources() -> dict[str, dict[str, object]]:
     """All that `CLAIMS` speak of, by source."""
-    return {"runs": study_runs()} | {setting: swept(setting) for setting in SWEEPS}
+    return {"runs": study_runs()} | {setting: swept(setting) for setting in SWEEPS} | {hypernetwork.SOURCE: hypernetwork.seeds()}
 
 
 FINAL, ORDER, ATTENTION, ADDITION, SWEPT = "Final accuracy", "Order of learning", "Finding the numbers", "Adding them", "Sweeps"
@@ -227,5 +228,6 @@ CLAIMS: tuple[Claim, ...] = (
           "With hardly any 2-var problems in training, they are solved worse.",
           "gain in exact 2-var accuracy, smallest to largest r",
           gain, 0.1, of="r"),
+    *hypernetwork.CLAIMS,
 )
 # fmt: on

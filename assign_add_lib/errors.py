@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .circuits import OV, last_logits
 from .model import Weights, run
-from .sampling import Batch, value_positions
+from .sampling import Batch, assigned_numbers, value_positions
 from .task import STUDY, Split, Task
 
 
@@ -31,7 +31,7 @@ def mark(weights: Weights, batch: Batch, split: Split, chunk: int = 2000) -> pd.
         "right": names[operands[:, 1]],
         "x": x,
         "y": y,
-        "assignments": (tokens[:, : task.room] < task.n_numbers).sum(1),
+        "assignments": assigned_numbers(tokens, task).sum(1),
         "held_out": split.held_out_pairs[x, y],
         "twin": split.train_pairs[y, x],
         "out_of_place": out[0].int() + out[1].int(),
@@ -52,7 +52,7 @@ def cleanly_read(weights: Weights, tokens: Tensor, task: Task = STUDY) -> Tensor
     w, acts = weights, run(weights, tokens)
     stream, attention = acts.resid_pre + acts.attn_out[:, 0], acts.pattern[:, 1, task.last]
     wanted = torch.zeros_like(attention, dtype=torch.bool).scatter(1, value_positions(tokens, task), True)
-    assigned = (tokens < task.n_numbers) & (torch.arange(tokens.shape[1], device=tokens.device) < task.room)
+    assigned = assigned_numbers(tokens, task)
     on_numbers = (attention * (wanted | assigned)).sum(1, keepdim=True)
     clean = torch.where(wanted, on_numbers / wanted.sum(1, keepdim=True), attention * ~assigned)
     mlp_in = stream[:, task.last] + torch.einsum("bt,btd->bd", clean, stream) @ OV(w, 2)

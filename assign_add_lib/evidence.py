@@ -10,13 +10,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from .circuits import bare_addition, position_scores, qk_table, variable_identity
+from .circuits import position_scores, qk_table, variable_identity
 from .fourier import fit_neurons, number_table
+from .measures import added_right
 from .model import Weights, run
 from .phases import arrival, load_history, shortcut_level, spike, way_up
 from .probes import probe_accuracy, unordered_split
 from .runs import Run
-from .sampling import forms, lay_out
+from .sampling import evaluation_populations, lay_out
 from .task import Split, Task
 
 HALFWAY = way_up(0.5, shortcut_level())  # between a random assigned number and all right
@@ -70,11 +71,10 @@ class Evidence:
     @cached_property
     def seen(self) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
         """At `=`, for the sampled pairs as 0-var and as 1-var: MLP input, stream after the MLP, layer 2's output."""
-        V, split, found = self.task.n_variables, self.split, {}
-        one = forms(self.task, split.variables("left"), None) + forms(self.task, None, split.variables("right"))
-        for kind, law in (("0-var", forms(self.task, None, None)), ("1-var", one)):
+        V, laws, found = self.task.n_variables, evaluation_populations(self.split), {}
+        for kind in ("0-var", "1-var"):
             g = torch.Generator().manual_seed(1)
-            form = torch.multinomial(law.flatten(), self.size, replacement=True, generator=g)
+            form = torch.multinomial(laws[f"{kind} train"].forms.flatten(), self.size, replacement=True, generator=g)
             tokens = lay_out(self.task, form // (V + 1), form % (V + 1), *self.pairs, g).tokens
             each = run(self.weights, tokens)
             found[kind] = (each.mlp_in[:, -1], (each.mlp_in + each.mlp_out)[:, -1], each.attn_out[:, 1, -1])
@@ -89,8 +89,7 @@ class Evidence:
     @cached_property
     def missed(self) -> Tensor:
         """The pairs (N, N) that the bare circuit gets wrong."""
-        numbers = torch.arange(self.task.n_numbers)
-        return bare_addition(self.weights, self.task).argmax(2) != (numbers[:, None] + numbers) % self.task.n_numbers
+        return ~added_right(self.weights, self.task)
 
 
 def _step(found: int | None) -> float:

@@ -16,7 +16,7 @@ from torch.nn.functional import one_hot
 
 from .circuits import OV, QK, variable_identity
 from .model import Activations, Weights, run
-from .sampling import Batch, value_positions
+from .sampling import Batch, assigned_numbers, right_answers, value_positions
 from .task import STUDY, Task
 
 Hook = tuple[str, Callable]
@@ -76,11 +76,6 @@ def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         name: [f"{100 * s:.1f} ({100 * low:.1f} to {100 * high:.1f})" for s, low, high in table.to_numpy()]
         for name, table in tables.items()
     }, index=next(iter(tables.values())).index)  # fmt: skip
-
-
-def assigned_numbers(tokens: Tensor, task: Task = STUDY) -> Tensor:
-    """Which positions (batch, pos) hold an assigned number."""
-    return (tokens < task.n_numbers) & (torch.arange(tokens.shape[1], device=tokens.device) < task.room)
 
 
 def at(tokens: Tensor, position: int | Tensor) -> Tensor:
@@ -195,11 +190,6 @@ def full_problems(size: int, generator: torch.Generator, task: Task = STUDY) -> 
     tokens[:, task.right] = numbers[:, -1]
     tokens[:, task.last] = task.equal
     return tokens
-
-
-def right_answers(tokens: Tensor, task: Task = STUDY) -> Tensor:
-    """The answers (batch,) of problems given as token ids."""
-    return tokens.gather(1, value_positions(tokens, task)).sum(1) % task.n_numbers
 
 
 def patched(lens, clean: Tensor, changed: Tensor, sites: dict[str, str]) -> Tensor:

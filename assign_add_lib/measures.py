@@ -26,11 +26,15 @@ def accuracies(weights: Weights, sets: dict[str, Batch]) -> dict[str, float]:
 
 
 @torch.no_grad()
-def ov2_mlp2_accuracy(weights: Weights, task: Task = STUDY) -> float:
-    """Accuracy over all N^2 pairs of the bare circuit relu((E_x + E_y) OV2 W_in) W_out W_U."""
+def added_right(weights: Weights, task: Task = STUDY) -> Tensor:
+    """Which pairs (N, N) the bare circuit relu((E_x + E_y) OV2 W_in) W_out W_U adds right."""
     numbers = torch.arange(task.n_numbers, device=weights.W_E.device)
-    answers = (numbers[:, None] + numbers) % task.n_numbers
-    return (bare_addition(weights, task).argmax(2) == answers).float().mean().item()
+    return bare_addition(weights, task).argmax(2) == (numbers[:, None] + numbers) % task.n_numbers
+
+
+def ov2_mlp2_accuracy(weights: Weights, task: Task = STUDY) -> float:
+    """Accuracy of the bare circuit over all N^2 pairs."""
+    return added_right(weights, task).float().mean().item()
 
 
 @torch.no_grad()

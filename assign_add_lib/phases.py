@@ -150,26 +150,26 @@ def training_share(split: Split, r: float = 1.0) -> Tensor:
     return torch.stack([weights[:V].sum(1), weights[:, :V].sum(0)], 1) / weights.sum()
 
 
-class Probes(NamedTuple):
+class HistoryProblems(NamedTuple):
     """The fixed problems on which a history is measured."""
 
     variables: Batch  # of `variable_problems`
     mixture: Batch  # of the training mixture
 
     @classmethod
-    def draw(cls, split: Split, r: float = 1.0, size: int = 4096) -> "Probes":
+    def draw(cls, split: Split, r: float = 1.0, size: int = 4096) -> "HistoryProblems":
         """The problems for a run with this split and this r."""
         mixture = training_population(split, r).sample(size, torch.Generator().manual_seed(6))
         return cls(variable_problems(split), mixture)
 
 
 @torch.no_grad()
-def measure(weights: Weights, probes: Probes, task: Task = STUDY) -> dict[tuple[str, str], float]:
+def measure(weights: Weights, problems: HistoryProblems, task: Task = STUDY) -> dict[tuple[str, str], float]:
     """One row of a history: values by (group, name)."""
     sides = [f"{name} {side}" for name in task.variable_names for side in ("left", "right")]
-    losses, gradients = losses_and_gradients(weights, probes.mixture, task)
+    losses, gradients = losses_and_gradients(weights, problems.mixture, task)
     groups = {
-        "accuracy": dict(zip(sides, variable_accuracy(weights, probes.variables, task).flatten().tolist())),
+        "accuracy": dict(zip(sides, variable_accuracy(weights, problems.variables, task).flatten().tolist())),
         "loss": losses,
         "gradient": gradients,
         "weights": norms_by_circuit(weights.tensors()),
@@ -181,8 +181,8 @@ def measure(weights: Weights, probes: Probes, task: Task = STUDY) -> dict[tuple[
 
 def history(run: Run) -> pd.DataFrame:
     """The history of a run at all its checkpoints, columns (group, name), indexed by step."""
-    probes = Probes.draw(run.split, run.config.r)
-    rows = {step: measure(run.weights(step), probes, run.task) for step in run.steps}
+    problems = HistoryProblems.draw(run.split, run.config.r)
+    rows = {step: measure(run.weights(step), problems, run.task) for step in run.steps}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("step")
     table.columns = pd.MultiIndex.from_tuples(table.columns)
     return table

@@ -216,3 +216,13 @@ def value_positions(tokens: Tensor, task: Task = STUDY) -> Tensor:
     found = tokens[:, None, : task.room] == operands[:, :, None]  # (batch, 2, room)
     own = torch.tensor([task.left, task.right], device=tokens.device)
     return torch.where(operands >= task.first_variable, found.int().argmax(2) + 1, own)
+
+
+def right_answers(tokens: Tensor, task: Task = STUDY) -> Tensor:
+    """The answers (batch,) of problems given as token ids."""
+    return tokens.gather(1, value_positions(tokens, task)).sum(1) % task.n_numbers
+
+
+def assigned_numbers(tokens: Tensor, task: Task = STUDY) -> Tensor:
+    """Which positions (batch, pos) hold an assigned number."""
+    return (tokens < task.n_numbers) & (torch.arange(tokens.shape[1], device=tokens.device) < task.room)

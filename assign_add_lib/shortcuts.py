@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from .sampling import Batch
+from .sampling import Batch, assigned_numbers
 from .task import STUDY, Task
 
 
@@ -27,22 +27,17 @@ def ignore_variables(tokens: Tensor, task: Task = STUDY) -> Tensor:
 
 def random_assigned_number(tokens: Tensor, task: Task = STUDY) -> Tensor:
     """Put a random assigned number in place of each variable, a different one for each."""
-    slots = _assigned(tokens, task)  # (batch, room)
+    slots = assigned_numbers(tokens, task)[:, : task.room]
     return _put_in(tokens, slots[:, :, None] & slots[:, None] & ~torch.eye(task.room, dtype=torch.bool), slots, task)
 
 
 def last_assigned_number(tokens: Tensor, task: Task = STUDY) -> Tensor:
     """Put the last assigned number in place of a variable, the last two in place of two."""
-    place = _assigned(tokens, task) * (torch.arange(task.room) + 1)
+    place = assigned_numbers(tokens, task)[:, : task.room] * (torch.arange(task.room) + 1)
     last = place.topk(2).indices  # (batch, 2)
     one = one_hot(last[:, 0], task.room).bool()
     two = one[:, None] & one_hot(last[:, 1], task.room).bool()[:, :, None]
     return _put_in(tokens, two, one, task)
-
-
-def _assigned(tokens: Tensor, task: Task) -> Tensor:
-    """Which positions (batch, room) hold an assigned number."""
-    return tokens[:, : task.room] < task.n_numbers
 
 
 def _put_in(tokens: Tensor, two: Tensor, one: Tensor, task: Task) -> Tensor:

@@ -4,10 +4,10 @@ Every run has a folder of its own, FOLDER/NAME, as `train` writes it, and once f
 sweep, the same call goes on: finished runs are skipped, begun ones resume.
 """
 
-import csv
-import io
 import itertools
+import os
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -73,11 +73,7 @@ def _write_row(folder: Path) -> None:
     row = {name: value for name, value in settings.items() if name != "task"}
     row |= {name: f"{value:.6g}" for name, value in measured.items()}
     row |= {f"exact {name}": f"{value:.6f}" for name, value in exact.items()}
-    text = io.StringIO()
-    writer = csv.DictWriter(text, row, lineterminator="\n")
-    writer.writeheader()
-    writer.writerow(row)
-    write_atomic(folder / "row.csv", text.getvalue())
+    write_atomic(folder / "row.csv", pd.DataFrame([row]).to_csv(index=False, lineterminator="\n"))
 
 
 def _finish(config: TrainConfig, folder: Path, device: str | None, command: str) -> str | None:
@@ -126,6 +122,17 @@ def _steps_done(folder: Path) -> int:
         return int((folder / "metrics.csv").read_text().splitlines()[-1].partition(",")[0])
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def end_with(parent: int, every: float = 1.0) -> None:
+    """In a worker process: end it, in the middle of its run, once the process that started it is gone."""
+
+    def follow() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 @contextmanager
@@ -203,7 +210,8 @@ def sweep(
         if together:
             yield from _finish_together(pending, folder, choose_device(device), command)
             return
-        place = {"scheduler_host": scheduler} if backend == "dask" else {"inner_max_num_threads": 1}
+        here = {"inner_max_num_threads": 1, "initializer": end_with, "initargs": (os.getpid(),)}
+        place = {"scheduler_host": scheduler} if backend == "dask" else here
         with joblib.parallel_config(backend, n_jobs=jobs or (-1 if scheduler else joblib.cpu_count()), **place):
             work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="all", batch_size=1)
             yield from work(joblib.delayed(_finish)(config, folder / name, device, command) for name, config in pending.items())

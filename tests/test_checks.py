@@ -1,116 +1,96 @@
-"""Each exercise's check passes on the book's solution, and fails on the stub and on plausible mistakes."""
+"""Each exercise's check passes on the book's solution, and fails in words on the stub and on plausible mistakes.
+
+Answers to the exercises of chapter NN stand in `exercises/chapter_NN.py`: MISTAKES, as (check, answer, words that the check
+must say), and where there are any, RIGHT ones other than the book's, as (check, answer).  NAMES are there where the book's
+answers use what their chapter defines before them.
+"""
 
 import ast
+import importlib
 import math
+import random
 import re
+from functools import cache
 from pathlib import Path
 
-import nbformat
+import jupytext
 import pytest
 import torch
 
 from assign_add_lib import checks
-from assign_add_lib.model import run
-from assign_add_lib.task import STUDY
 
-CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
-TOKEN_OF = {name if not name.isdigit() else int(name): token for token, name in enumerate(STUDY.token_names)}
-# what the solutions of a chapter use from its earlier cells
-NAMES = {"torch": torch, "token_of": TOKEN_OF, "run": run}
+HERE = Path(__file__).parent
+CASES = {path.stem[-2:]: importlib.import_module(f"exercises.{path.stem}") for path in HERE.glob("exercises/chapter_*.py")}
+EXERCISES = sorted({(chapter, name) for chapter, cases in CASES.items() for name, *_ in cases.MISTAKES})
+MISTAKES = [(chapter, *case) for chapter, cases in sorted(CASES.items()) for case in cases.MISTAKES]
+RIGHT = [case for _, cases in sorted(CASES.items()) for case in getattr(cases, "RIGHT", ())]
 
 
-def answers(chapter, tag):
-    """The functions of a chapter's cells with a tag, by the name of their check."""
-    found = {}
-    notebook = nbformat.read(next(CHAPTERS.glob(f"{chapter:02d}_*.ipynb")), as_version=4)
-    for cell in notebook.cells:
-        if tag in cell.metadata.get("tags", []):
-            tree = ast.parse(cell.source)
-            tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-            names = dict(NAMES)
-            exec(compile(tree, f"chapter {chapter}", "exec"), names)
-            found[re.search(r"checks\.(\w+)\(", cell.source)[1]] = names[tree.body[-1].name]
+@cache
+def answers(chapter):
+    """The functions of a chapter's cells tagged `exercise` and `solution`, by tag and name of their check."""
+    found, names = {}, dict(getattr(CASES[chapter], "NAMES", {}))
+    for cell in jupytext.read(next(HERE.parent.glob(f"chapters/{chapter}_*.md"))).cells:
+        tags = set(cell.metadata.get("tags", []))
+        if cell.cell_type == "code" and "remove-cell" not in tags:
+            body = ast.parse(cell.source).body
+            execute([node for node in body if isinstance(node, ast.Import | ast.ImportFrom)], names)
+            for tag in tags & {"exercise", "solution"}:
+                check, function = re.search(r"^checks\.(\w+)\((\w+)\)", cell.source, re.MULTILINE).groups()
+                own = dict(names)
+                execute([node for node in body if isinstance(node, ast.FunctionDef)], own)
+                found[tag, check] = own[function]
     return found
 
 
-def pairs_backwards(problem, train_pairs):
-    x, y = problem.values
-    return bool(train_pairs[y, x]) and str(problem.left) not in "kl" and str(problem.right) not in "ab"
+def execute(nodes, names):
+    exec(compile(ast.Module(nodes, []), "a chapter", "exec"), names)
 
 
-def variables_forgotten(problem, train_pairs):
-    return bool(train_pairs[problem.values])
+def seed(number):
+    torch.manual_seed(number)
+    random.seed(number)
 
 
-def sides_swapped(problem, train_pairs):
-    return bool(train_pairs[problem.values]) and str(problem.left) not in "ab" and str(problem.right) not in "kl"
+@pytest.fixture(autouse=True)
+def seeded():
+    seed(0)
 
 
-def uninformed(tokens, train_pairs):
-    numbers, operands = tokens[:, :12], tokens[:, 13:15]
-    constant = torch.where(operands < 59, operands, 0).sum(1, keepdim=True)
-    votes = torch.zeros(len(tokens), 59).scatter_add_(1, (constant + numbers) % 59, (numbers < 59).float())
-    return votes / votes.sum(1, keepdim=True)
+@pytest.mark.parametrize("chapter, name", EXERCISES)
+def test_solution_passes(chapter, name, capsys):
+    for number in range(3):
+        seed(number)
+        getattr(checks, name)(answers(chapter)["solution", name])
+    assert capsys.readouterr().out == 3 * "Right.\n"
 
 
-def without_bias_correction(w, g, m, v, t):
-    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
-    return w * (1 - 2e-5) - 0.001 * m / (v.sqrt() + 1e-8), m, v
+@pytest.mark.parametrize("chapter, name", EXERCISES)
+def test_stub_is_told_that_it_returns_nothing(chapter, name, capsys):
+    getattr(checks, name)(answers(chapter)["exercise", name])
+    assert capsys.readouterr().out == "Not yet: your function returns nothing yet\n"
 
 
-def decay_in_the_gradient(w, g, m, v, t):
-    g = g + 0.02 * w
-    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
-    return w - 0.001 * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8), m, v
-
-
-def layers_swapped(weights, tokens):
-    pattern = run(weights, tokens).pattern
-    return torch.einsum("bt,bti->bi", pattern[:, 0, -1], pattern[:, 1])
-
-
-MISTAKES = [
-    ("tokens", lambda problem: [62, 1, 2], "too short"),
-    ("tokens", lambda problem: problem.tokens().flip(0).tolist(), "backwards"),
-    ("tokens", lambda problem: [61 if token == 61 else token - 1 for token in problem.tokens().tolist()], "off by one"),
-    ("may_train", pairs_backwards, "the pair read backwards"),
-    ("may_train", variables_forgotten, "the restricted variables forgotten"),
-    ("may_train", sides_swapped, "the sides swapped"),
-    ("shortcut_score", lambda N, m: sum(1 / n for n in range(1, m + 1)) / m, "luck forgotten"),
-    ("shortcut_score", lambda N, m: 2 / (m + 1), "one over the mean of n"),
-    ("informed", uninformed, "the training pairs unused"),
-    ("informed", lambda tokens, train_pairs: uninformed(tokens, train_pairs)[0], "one problem for all"),
-    ("loss", lambda logits, answers: -logits.softmax(1).gather(1, answers[:, None]).log().mean(), "overflows"),
-    ("loss", lambda logits, answers: (logits.logsumexp(1) - logits.gather(1, answers[:, None])[:, 0]).sum(), "a sum"),
-    ("score", lambda S, tokens, i, j: S[tokens[i], tokens[j]], "tokens alone"),
-    ("score", lambda S, t, i, j: S[t[j], t[i]] + S[t[j], 74 + i] + S[74 + j, t[i]] + S[74 + j, 74 + i], "key as query"),
-    ("adamw", without_bias_correction, "no correction of the means"),
-    ("adamw", decay_in_the_gradient, "decay in the gradient, as Adam has it"),
-    ("reach", layers_swapped, "the layers swapped"),
-    ("reach", lambda weights, tokens: run(weights, tokens).pattern[:, 1, -1], "layer 2 alone"),
-]
-
-
-@pytest.mark.parametrize("chapter", (1, 3))
-def test_solutions_pass_and_stubs_fail(chapter, capsys):
-    solutions, stubs = answers(chapter, "solution"), answers(chapter, "exercise")
-    assert solutions.keys() == stubs.keys() and len(solutions) >= 3
-    for name, solution in solutions.items():
-        getattr(checks, name)(solution)
-        getattr(checks, name)(stubs[name])
-    assert capsys.readouterr().out == "Right.\nNot yet: your function returns nothing yet\n" * len(solutions)
-
-
-@pytest.mark.parametrize("name, mistake, words", MISTAKES, ids=[f"{name}: {words}" for name, _, words in MISTAKES])
-def test_plausible_mistakes_fail_with_words(name, mistake, words, capsys):
+@pytest.mark.parametrize("chapter, name, mistake, words", MISTAKES, ids=[f"{c}-{name}-{said}" for c, name, _, said in MISTAKES])
+def test_mistake_is_named(chapter, name, mistake, words, capsys):
     getattr(checks, name)(mistake)
-    verdict = capsys.readouterr().out
-    assert verdict.startswith("Not yet: ") and verdict.count("\n") == 1
+    said = capsys.readouterr().out
+    assert said.startswith("Not yet: ") and said.count("\n") == 1
+    assert words in said
 
 
-def test_every_exercise_has_a_mistake():
-    for chapter in (1, 3):
-        assert answers(chapter, "solution").keys() <= {name for name, _, _ in MISTAKES}
+@pytest.mark.parametrize("name, answer", RIGHT, ids=[name for name, _ in RIGHT])
+def test_other_right_ways_pass(name, answer, capsys):
+    getattr(checks, name)(answer)
+    assert capsys.readouterr().out == "Right.\n"
+
+
+@pytest.mark.parametrize("path", sorted(HERE.glob("../chapters/*.md")), ids=lambda path: path.stem)
+def test_every_exercise_has_a_mistake(path):
+    chapter = path.name[:2]
+    names = {name for where, name in EXERCISES if where == chapter}
+    assert len(names) >= 3, f"exercises/chapter_{chapter}.py has too few"
+    assert answers(chapter).keys() == {(tag, name) for tag in ("exercise", "solution") for name in names}
 
 
 def test_a_crash_is_said_in_words(capsys):

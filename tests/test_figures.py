@@ -1,4 +1,4 @@
-"""Figures of many runs: each panel shows its own column, the median of the runs, and nothing where there is no set."""
+"""Figures: of many runs, each panel shows its own column, the median of the runs, and nothing where there is no set."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -47,3 +47,14 @@ def test_other_columns_can_be_drawn(runs):
     assert figure.axes[0].get_title() == "ov2_mlp2_accuracy"
     assert figure.axes[0].get_ylabel() == "share"
     plt.close("all")
+
+
+def test_algorithm_draws_every_arrow_and_word():
+    names = ["b", "17", "PAD", "+", "b", "19", "="]
+    figure = figures.algorithm(names, [(1, 0), (6, 4), (6, 5)], [(6, 1), (6, 5)], {1: "of b"}, "17 + 19", "36")
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert {"of b", "17 + 19", "36"} <= set(words)
+    assert words.count("17") == 2
+    arrows = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None)]
+    assert len(arrows) == 3 + 2 + 2
+    plt.close(figure)

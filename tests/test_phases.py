@@ -225,9 +225,9 @@ def test_a_history_is_written_and_read_back(local, data, monkeypatch):
     assert list(table.index) == run.steps == [0, 40, 80] and table.index.name == "step"
     assert set(table.columns.get_level_values(0)) == {"accuracy", "loss", "gradient", "weights", "score", "lead"}
     assert list(table["accuracy"]) == [f"{name} {side}" for name in "abcd" for side in ("left", "right")]
-    probes = phases.Probes.draw(run.split, run.config.r)
+    problems = phases.HistoryProblems.draw(run.split, run.config.r)
     for step in run.steps:
-        row = phases.measure(run.weights(step), probes, run.task)
+        row = phases.measure(run.weights(step), problems, run.task)
         assert table.loc[step].to_dict() == pytest.approx(row, rel=1e-3)
 
 
@@ -269,7 +269,7 @@ def test_an_unfinished_run_is_refused(data, monkeypatch, tmp_path_factory, capsy
 def test_the_shipped_history_is_that_of_the_shipped_run():
     run, table = load_run("seed-42"), phases.load_history("seed-42")
     assert list(table.index) == list(run.metrics.index)
-    row = phases.measure(run.weights(2300), phases.Probes.draw(run.split))
+    row = phases.measure(run.weights(2300), phases.HistoryProblems.draw(run.split))
     for column, value in row.items():
         # the run is shipped in half precision, which turns a problem or two of the 300 that are near a tie
         atol = 0.007 if column[0] == "accuracy" else 2e-3

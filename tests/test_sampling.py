@@ -11,10 +11,12 @@ from scipy.stats import chisquare
 from assign_add_lib import Problem, Split, Task
 from assign_add_lib.sampling import (
     EVALUATION_SETS,
+    assigned_numbers,
     diagnostic_batch,
     evaluation_sets,
     exact_sets,
     lay_out,
+    right_answers,
     training_population,
     value_positions,
 )
@@ -342,3 +344,11 @@ def test_value_positions_point_at_the_numbers_to_add(task):
 def test_value_positions_of_the_worked_example():
     tokens = Problem.parse("c=1, b=17, a=42, b+19=?").tokens()
     assert value_positions(tokens[None]).tolist() == [[3, 14]]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=str)
+def test_right_answers_and_assigned_numbers(task):
+    for batch in evaluation_sets(Split.draw(task, 1), size=40).values():
+        assert torch.equal(right_answers(batch.tokens, task), batch.answers)
+        for row, marked in zip(batch.tokens.tolist(), assigned_numbers(batch.tokens, task).tolist()):
+            assert marked == [place < task.length - 4 and token < task.n_numbers for place, token in enumerate(row)]

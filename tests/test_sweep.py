@@ -234,19 +234,39 @@ def children(pid):
     return [int(line.split()[0]) for line in found.splitlines() if "popen_loky" in line]
 
 
-def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(root, tmp_path):
-    arguments = ["sweep", str(tmp_path / "swept"), "--seed", "1,2", "--jobs", "2", "--quiet", *OPTIONS]
-    command = [sys.executable, "-m", "assign_add_lib", *arguments]
+@pytest.fixture
+def start(root, tmp_path):
+    """Starts a command that sweeps two seeds, by two processes, into `swept`."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    arguments = ["sweep", str(tmp_path / "swept"), "--seed", "1,2", "--jobs", "2", "--quiet", *OPTIONS]
+
+    def start(*more):
+        command = [sys.executable, "-m", "assign_add_lib", *arguments, *more]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    return start
+
+
+def test_workers_end_when_the_sweep_is_killed(start, tmp_path):
+    """Their output, which is the sweep's, closes long before their runs could end."""
+    process = start("--steps", "100000")
+    wait_for(lambda: all(steps_done(tmp_path / "swept" / f"seed-{seed}") >= 100 for seed in (1, 2)))
+    process.kill()
+    process.communicate(timeout=60)
+    assert all(steps_done(tmp_path / "swept" / f"seed-{seed}") < 100_000 for seed in (1, 2))
+
+
+def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path):
+    process = start()
     wait_for(lambda: 100 <= steps_done(tmp_path / "swept" / "seed-1") < 900)
     os.kill(children(process.pid)[0], signal.SIGKILL)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (2, "")
     assert "error: a worker process died; the same command goes on where the runs stand" in err.splitlines()
     assert any(0 < steps_done(tmp_path / "swept" / f"seed-{seed}") < 1200 for seed in (1, 2))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, f"finished: {tmp_path / 'swept' / 'table.csv'}\n")
+    again = start()
+    out, err = again.communicate(timeout=300)
+    assert (again.returncode, out) == (0, f"finished: {tmp_path / 'swept' / 'table.csv'}\n")
     for seed in (1, 2):
         assert final_sum(tmp_path / "swept" / f"seed-{seed}") == undisturbed(tmp_path, replace(LONG, seed=seed))
 

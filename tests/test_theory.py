@@ -11,7 +11,7 @@ import torch
 from assign_add_lib import Task, Weights, figures, last_logits, load_run, theory
 from assign_add_lib.circuits import OV, QK
 from assign_add_lib.model import run
-from assign_add_lib.sampling import value_positions
+from assign_add_lib.sampling import evaluation_populations, right_answers, value_positions
 from assign_add_lib.theory import Setting, coordinates, dimensions
 
 SMALL = [  # N, V, T, K, rho, lam
@@ -83,7 +83,7 @@ def test_every_sequence_is_what_it_should_be():
     x, y = tokens.gather(1, places).T
     joint = torch.zeros(5, 5, dtype=torch.float64).index_put_((x, y), weight, accumulate=True)
     assert torch.allclose(joint, torch.full((5, 5), 1 / 25, dtype=torch.float64))
-    assert (theory.right_answers(task, tokens) == (x + y) % 5).all()
+    assert (right_answers(tokens, task) == (x + y) % 5).all()
 
 
 @pytest.mark.parametrize("sizes", SMALL)
@@ -281,16 +281,8 @@ def test_exact_is_for_one_assignment():
 @pytest.fixture(scope="module")
 def trained():
     study = load_run("seed-42")
-    problems = theory.one_variable_problems(study.split, 300, torch.Generator().manual_seed(0))
+    problems = evaluation_populations(study.split)["1-var train"].sample(300, torch.Generator().manual_seed(0))
     return study, study.weights(2200).to(torch.float64), problems
-
-
-def test_problems_have_one_variable_and_are_for_training(trained):
-    study, _, problems = trained
-    operands = problems.tokens[:, 13:15]
-    assert ((operands >= 62).sum(1) == 1).all()
-    x, y = problems.tokens.gather(1, value_positions(problems.tokens)).T
-    assert study.split.train_pairs[x, y].all()
 
 
 def test_gradient_of_the_trained_network(trained):
@@ -336,7 +328,7 @@ def test_cosine():
 
 def test_untrained_network_has_no_look_up_gradient():
     study = load_run("seed-42")
-    problems = theory.one_variable_problems(study.split, 200, torch.Generator().manual_seed(0))
+    problems = evaluation_populations(study.split)["1-var train"].sample(200, torch.Generator().manual_seed(0))
     _, start = theory.look_up_gradient(Weights.init(), problems, study.split)
     _, spike = theory.look_up_gradient(study.weights(2200), problems, study.split)
     assert start.abs().max() < 0.01 * spike.abs().max()

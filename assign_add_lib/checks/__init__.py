@@ -17,4 +17,5 @@ from .chapter_10 import lead, mass_without_mark, share_of_previous, uneven_answe
 from .chapter_11 import asked_share, steepest, steps_to_half, two_averages
 from .chapter_12 import by_luck, enough, least_share, median_ends, verdict_of
 from .chapter_13 import balanced_step, missing_number, number_operand, signal, zero_variable_answer
+from .chapter_15 import connected, may_look, other_modules, refined
 from .common import report

@@ -5,14 +5,13 @@
 """
 
 from .closed import balance, bounds, exact, expected_product, first_order, pulls, scores, signal_strength, terms
-from .forward import attention, augmented, content, convolve, dense_logits, logits, right_answers, vectors
-from .population import draw, every_sequence, gradient, lay_out, outcome, representatives, symmetrised
+from .forward import attention, augmented, content, convolve, dense_logits, logits, vectors
+from .population import draw, every_sequence, gradient, outcome, representatives, symmetrised
 from .setting import KAPPA, Setting, coordinates, dimensions
-from .trained import cosine, look_up_gradient, one_variable_problems
+from .trained import cosine, look_up_gradient
 
 __all__ = [
     "KAPPA", "Setting", "attention", "augmented", "balance", "bounds", "content", "convolve", "coordinates", "cosine",
-    "dense_logits", "dimensions", "draw", "every_sequence", "exact", "expected_product", "first_order", "gradient", "lay_out",
-    "logits", "look_up_gradient", "one_variable_problems", "outcome", "pulls", "representatives", "right_answers", "scores",
-    "signal_strength", "symmetrised", "terms", "vectors",
+    "dense_logits", "dimensions", "draw", "every_sequence", "exact", "expected_product", "first_order", "gradient", "logits",
+    "look_up_gradient", "outcome", "pulls", "representatives", "scores", "signal_strength", "symmetrised", "terms", "vectors",
 ]  # fmt: skip

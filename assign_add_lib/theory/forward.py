@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..sampling import value_positions
+from ..sampling import assigned_numbers
 from ..task import Task
 from .setting import Setting, coordinates, dimensions
 
@@ -73,11 +73,6 @@ def logits(setting: Setting, W: Tensor, tokens: Tensor) -> Tensor:
     return setting.gamma * convolve(content(task, attention(task, W, tokens), tokens))
 
 
-def right_answers(task: Task, tokens: Tensor) -> Tensor:
-    """The sum modulo N that each sequence asks for, (batch,)."""
-    return tokens.gather(1, value_positions(tokens, task)).sum(1) % task.n_numbers
-
-
 def dense_logits(setting: Setting, W: Tensor, tokens: Tensor, basis: Tensor) -> Tensor:
     """The same logits with embeddings that are rows of `basis` (D, d), layer 1 and the MLP as matrices.
 
@@ -88,8 +83,7 @@ def dense_logits(setting: Setting, W: Tensor, tokens: Tensor, basis: Tensor) -> 
     moved = basis[at["moved variable"]].T @ basis[at["variable"]] + basis[at["moved number"]].T @ basis[at["number"]]
     x = basis[tokens] + basis[at["position"]]  # (batch, pos, d)
     before = torch.zeros_like(x)
-    assigned = (tokens < N) & (torch.arange(task.length) < task.room)
-    before[:, 1:] = basis[tokens[:, :-1]] * assigned[:, 1:, None]
+    before[:, 1:] = basis[tokens[:, :-1]] * assigned_numbers(tokens, task)[:, 1:, None]
     before[:, -1] = basis[tokens[:, task.left]] + basis[tokens[:, task.right]]
     x = x + before @ moved.T
     mixed = (((x @ W) * x[:, -1:]).sum(2).softmax(1)[:, :, None] * x).sum(1)  # (batch, d)

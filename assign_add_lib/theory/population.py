@@ -9,12 +9,13 @@ from itertools import permutations
 import torch
 from torch import Tensor
 
+from ..sampling import right_answers
 from ..task import Task
-from .forward import logits, right_answers
+from .forward import logits
 from .setting import Setting, coordinates, dimensions
 
 
-def lay_out(task: Task, numbers: Tensor, y: Tensor, names: Tensor, slots: Tensor, left: Tensor) -> Tensor:
+def one_variable_sequences(task: Task, numbers: Tensor, y: Tensor, names: Tensor, slots: Tensor, left: Tensor) -> Tensor:
     """One-variable sequences (batch, length) with `numbers`, `names` and `slots` (batch, K), the asked assignment first.
 
     The operand y (batch,) stands on the other side of the variable, which is `left` (batch,) or not.
@@ -47,7 +48,7 @@ def every_sequence(setting: Setting) -> tuple[Tensor, Tensor]:
     slots = torch.tensor(list(permutations(range(setting.slots), K)))
     left, p = _orders(setting.rho)
     number, name, slot, order = _combinations(numbers, names, slots, left)
-    tokens = lay_out(task, numbers[number, :-1], numbers[number, -1], names[name], slots[slot], left[order])
+    tokens = one_variable_sequences(task, numbers[number, :-1], numbers[number, -1], names[name], slots[slot], left[order])
     return tokens, p[order] / p[order].sum()
 
 
@@ -61,7 +62,8 @@ def representatives(setting: Setting) -> tuple[Tensor, Tensor]:
     left, p = _orders(setting.rho)
     case, other, order = _combinations(first, others, left)
     x, places = first[case], torch.arange(K).expand(len(case), K)
-    tokens = lay_out(task, torch.cat([x[:, None], others[other]], 1), torch.zeros_like(x), places, places, left[order])
+    numbers = torch.cat([x[:, None], others[other]], 1)
+    tokens = one_variable_sequences(task, numbers, torch.zeros_like(x), places, places, left[order])
     return tokens, of_first[case] * (weight / weight.sum())[other] * p[order]
 
 
@@ -71,7 +73,7 @@ def gradient(setting: Setting, W: Tensor, tokens: Tensor, weight: Tensor, batch:
     total = torch.zeros_like(W)
     with torch.enable_grad():
         for part, p in zip(tokens.split(batch), weight.split(batch)):
-            target = right_answers(setting.task, part)
+            target = right_answers(part, setting.task)
             loss = torch.nn.functional.cross_entropy(logits(setting, W, part), target, reduction="none") @ p
             total += torch.autograd.grad(loss, W)[0]
     return total
@@ -99,7 +101,7 @@ def draw(setting: Setting, asked: int, size: int, generator: torch.Generator) ->
     slots = torch.rand(size, setting.slots, generator=generator).argsort(1)[:, :K]
     numbers = torch.randint(task.n_numbers, (size, K + 2), generator=generator)
     left = torch.rand(size, generator=generator) < 0.5
-    tokens = lay_out(task, numbers[:, :K], numbers[:, K], names, slots, left)
+    tokens = one_variable_sequences(task, numbers[:, :K], numbers[:, K], names, slots, left)
     if asked != 1:
         operands = numbers[:, K:] if asked == 0 else names[:, :2] + task.first_variable
         tokens[:, task.left : task.right + 1] = operands
@@ -108,4 +110,4 @@ def draw(setting: Setting, asked: int, size: int, generator: torch.Generator) ->
 
 def outcome(setting: Setting, W: Tensor, tokens: Tensor) -> Tensor:
     """Whether the largest logit is the right answer, (batch,)."""
-    return logits(setting, W, tokens).argmax(1) == right_answers(setting.task, tokens)
+    return logits(setting, W, tokens).argmax(1) == right_answers(tokens, setting.task)

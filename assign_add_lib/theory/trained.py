@@ -5,15 +5,8 @@ from torch import Tensor
 
 from ..circuits import OV, QK, layer_1_terms, ov_table
 from ..model import Weights
-from ..sampling import Batch, Population, forms
+from ..sampling import Batch
 from ..task import Split
-
-
-def one_variable_problems(split: Split, size: int, generator: torch.Generator) -> Batch:
-    """One-variable problems as training draws them."""
-    task = split.task
-    law = forms(task, split.variables("left"), None) + forms(task, None, split.variables("right"))
-    return Population(task, law, split.train_pairs).sample(size, generator)
 
 
 def look_up_gradient(weights: Weights, problems: Batch, split: Split, batch: int = 1000) -> tuple[Tensor, Tensor]:

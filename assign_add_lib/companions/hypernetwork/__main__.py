@@ -1,6 +1,7 @@
 """The command line: python -m assign_add_lib.companions.hypernetwork train | study | export."""
 
 import argparse
+import os
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +11,7 @@ import torch
 
 from ...cli import Parser, add_settings, command_line, run_command
 from ...runs import export as export_run
+from ...sweep import end_with
 from .training import STUDY, ArmConfig, ArmRun, train
 
 MODULE = "assign_add_lib.companions.hypernetwork"
@@ -29,11 +31,11 @@ def _train(args: argparse.Namespace) -> None:
 def _finish(config: ArmConfig, folder: Path, device: str | None, command: str) -> str:
     """Bring one run to its end, from wherever it stands; returns how that went."""
     torch.set_num_threads(1)
-    if (folder / "config.json").exists():
-        run = ArmRun(folder)
-        if run.config == config and run.steps and run.steps[-1] == config.steps:
-            return "stands finished"
     try:
+        if (folder / "config.json").exists():
+            run = ArmRun(folder)
+            if run.config == config and run.steps[-1:] == [config.steps]:
+                return "stands finished"
         train(config, folder, device, progress=False, command=command)
     except (ValueError, OSError) as error:
         return f"failed: {error}"
@@ -44,16 +46,17 @@ def _study(args: argparse.Namespace) -> None:
     """Train every run that the chapter reads; the same command goes on where it was stopped."""
     if args.jobs is not None and args.jobs < 1:
         raise ValueError(f"jobs must be at least 1, not {args.jobs}")
-    configs = [ArmConfig(**each, seed=seed) for seed in args.seeds for each in STUDY]
-    work = joblib.Parallel(args.jobs or joblib.cpu_count(), return_as="generator_unordered", batch_size=1)
+    configs = [ArmConfig(**each, seed=seed) for seed in dict.fromkeys(args.seeds) for each in STUDY]
 
     def one(config):
         return config.name, _finish(config, args.folder / config.name, args.device, command_line(MODULE))
 
-    outcomes = {}
-    for name, outcome in work(joblib.delayed(one)(config) for config in configs):
-        outcomes[name] = outcome
-        print(f"{len(outcomes)} of {len(configs)}  {name}: {outcome}", flush=True)
+    outcomes, place = {}, {"inner_max_num_threads": 1, "initializer": end_with, "initargs": (os.getpid(),)}
+    with joblib.parallel_config("loky", n_jobs=args.jobs or joblib.cpu_count(), **place):
+        work = joblib.Parallel(return_as="generator_unordered", batch_size=1)
+        for name, outcome in work(joblib.delayed(one)(config) for config in configs):
+            outcomes[name] = outcome
+            print(f"{len(outcomes)} of {len(configs)}  {name}: {outcome}", flush=True)
     if failed := [f"{name} {outcome}" for name, outcome in outcomes.items() if outcome.startswith("failed")]:
         raise ValueError(f"{len(failed)} of {len(configs)} runs failed: {'; '.join(failed)}")
 

@@ -18,7 +18,10 @@ def streams(network: nn.Module, tasks: Tasks) -> dict[str, list[Tensor]]:
     The reading token is the summary token, or in the vanilla arm the token of the first question.
     """
     depths = network.transformer.residuals(tasks.context, tasks.queries[0][:, :1])
-    return {"reading token": [each[:, CONTEXT] for each in depths], "context mean": [each[:, :CONTEXT].mean(1) for each in depths]}
+    return {
+        "reading token": [each[:, CONTEXT] for each in depths],
+        "context mean": [each[:, :CONTEXT].mean(1) for each in depths],
+    }
 
 
 def probe(seen: Tensor, codes: Tensor, *others: tuple[Tensor, Tensor], strength: float = 1.0) -> list[float]:
@@ -36,7 +39,7 @@ def context_loss(network: Bottleneck, tasks: Tasks, code: Tensor) -> Tensor:
     return (network.executor(code, x) - y).square().mean((1, 2))
 
 
-def refine(network: Bottleneck, tasks: Tasks, steps: int = 500, lr: float = 0.03) -> Tensor:
+def refine(network: Bottleneck, tasks: Tasks, steps: int = 300, lr: float = 0.05) -> Tensor:
     """Codes (task, MODULES) that fit the solved examples best: from the amortised code on, by Adam through the frozen executor.
 
     Of all the codes on the way, each task keeps the one with the least error on its examples; the questions are not used.
@@ -44,12 +47,10 @@ def refine(network: Bottleneck, tasks: Tasks, steps: int = 500, lr: float = 0.03
     code = network.code(tasks.context).detach().requires_grad_()
     best, least = code.detach().clone(), context_loss(network, tasks, code).detach()
     optimizer = torch.optim.Adam([code], lr)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     for _ in range(steps):
         optimizer.zero_grad()
         context_loss(network, tasks, code).sum().backward()
         optimizer.step()
-        schedule.step()
         with torch.no_grad():
             loss = context_loss(network, tasks, code)
         better = loss < least
@@ -81,7 +82,7 @@ def nearest_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tas
     W = mix(bank(support), teacher.modules)  # (known, HIDDEN, INPUTS)
     chosen = []
     for x, y in zip(*(each.split(chunk) for each in tasks.context)):
-        answered = torch.einsum("khi,tni->tknh", W, x).relu() @ teacher.readout.T
+        answered = torch.einsum("kui,tni->tknu", W, x).relu() @ teacher.readout.T
         chosen.append((answered - y[:, None]).square().sum((2, 3)).argmin(1))
     return execute(W[torch.cat(chosen)], teacher.readout, tasks.queries[0])
 
@@ -89,5 +90,3 @@ def nearest_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tas
 def to_latent(codes: Tensor, latents: Tensor) -> Tensor:
     """The linear map (MODULES, MODULES) that takes true codes to a network's latent codes best, by least squares."""
     return torch.linalg.lstsq(codes, latents).solution
-
-

@@ -69,7 +69,7 @@ def execute(W: Tensor, readout: Tensor, x: Tensor) -> Tensor:
 
 def mix(z: Tensor, modules: Tensor) -> Tensor:
     """The weights of tasks: W = sum_m z_m Theta_m / sqrt(ACTIVE); z (task, m), modules (m, hidden, INPUTS)."""
-    return torch.einsum("tm,mhi->thi", z, modules) / math.sqrt(ACTIVE)
+    return torch.einsum("tm,mui->tui", z, modules) / math.sqrt(ACTIVE)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Teacher:
         if self.modules.dim() == 3:
             return self.solve(z, x)
         places = torch.tensor([COMBINATIONS.index(modules) for modules in support], device=generator.device)
-        W = torch.einsum("tm,tmhi->thi", z, self.modules[places[which]]) / math.sqrt(ACTIVE)
+        W = torch.einsum("tm,tmui->tui", z, self.modules[places[which]]) / math.sqrt(ACTIVE)
         return Tasks(z, x, execute(W, self.readout, x))
 
     def solve(self, z: Tensor, x: Tensor) -> Tasks:

@@ -1,0 +1,107 @@
+"""Answers to the exercises of chapter 4: mistakes, with words of what their check must say, and other right ones."""
+
+import torch
+
+
+def new(either_order=False, turned=False):
+    """An answer to exercise 4.1 with a mistake."""
+
+    def newness(problem, train_pairs):
+        x, y = problem.values
+        pair = train_pairs[x, y] | (either_order & train_pairs[y, x])
+        left, right = (problem.right, problem.left) if turned else (problem.left, problem.right)
+        return int(not pair), (left in ("k", "l")) + (right in ("a", "b"))
+
+    return newness
+
+
+def rote(guess=1 / 59, over_all=False, twins=True):
+    """An answer to exercise 4.2 with parts left out."""
+
+    def rote_score(train_pairs):
+        known = train_pairs | train_pairs.T if twins else train_pairs
+        share = known.double() + (~known) * guess
+        return share.mean() if over_all else share[~train_pairs].mean()
+
+    return rote_score
+
+
+def calibration(weighted=True, binned=True, last=True):
+    """An answer to exercise 4.3 with parts left out."""
+
+    def calibration_error(confidence, right, bins=10):
+        bins = bins if binned else 1
+        place = (confidence * bins).long()
+        place = place.clamp(max=bins - 1) if last else place
+        error, gap = 0, confidence - right.double()
+        for each in range(bins):
+            if (place == each).any():
+                error += gap[place == each].mean().abs() * ((place == each).double().mean() if weighted else 1 / bins)
+        return error
+
+    return calibration_error
+
+
+def blamed(without=True, over_all=False, everywhere=False):
+    """An answer to exercise 4.4 with a mistake."""
+
+    def blame(tokens, wrong):
+        found = torch.zeros(12, dtype=torch.double)
+        for variable in range(12):
+            there = (tokens[:, : 16 if everywhere else 12] == 62 + variable).any(1)
+            if there.any() and (everywhere or not there.all()):
+                rest = wrong if over_all else wrong[~there]
+                found[variable] = wrong[there].double().mean() - without * rest.double().mean()
+        return found
+
+    return blame
+
+
+def renaming(only_question=False, free=True, always=False, first=False):
+    """An answer to exercise 4.5 with a mistake."""
+
+    def renamed(tokens, old, seed=0):
+        variables = torch.arange(62, 74)
+        used = (tokens[:, :, None] == variables).any(1)
+        draw = torch.rand(used.shape, generator=torch.Generator().manual_seed(seed))
+        draw = draw.masked_fill(used, -1) if free else draw.masked_fill(variables == old, -1)
+        new = variables[(~used).int().argmax(1) if first else draw.argmax(1)][:, None]
+        out = torch.where(tokens == old, new, tokens)
+        if only_question:
+            out[:, :12] = tokens[:, :12]
+        if always:
+            out[:, 13] = torch.where((out >= 62)[:, 13], new[:, 0], out[:, 13])
+        return out
+
+    return renamed
+
+
+MISTAKES = [
+    ("newness", new(either_order=True), "held out"),
+    ("newness", new(turned=True), "out of place"),
+    ("newness", lambda problem, train_pairs: 1, "shape"),
+    ("rote_score", rote(guess=0), "a guess is right once in 59 times"),
+    ("rote_score", rote(over_all=True), "only held-out pairs are asked"),
+    ("rote_score", rote(twins=False), "counting pair by pair"),
+    ("calibration_error", calibration(weighted=False), "as it has answers"),
+    ("calibration_error", calibration(binned=False), "not over all"),
+    ("calibration_error", calibration(last=False), "bin by bin"),
+    ("blame", blamed(without=False), "without it"),
+    ("blame", blamed(over_all=True), "it should get"),
+    ("blame", blamed(everywhere=True), "in all problems or in none"),
+    ("blame", lambda tokens, wrong: wrong, "shape"),
+    ("renamed", lambda tokens, old, seed: tokens, "still stands"),
+    ("renamed", renaming(only_question=True), "still stands"),
+    ("renamed", renaming(free=False), "in use already"),
+    ("renamed", renaming(always=True), "is changed"),
+    ("renamed", renaming(first=True), "new names are ever drawn"),
+    ("renamed", lambda tokens, old, seed: torch.where(tokens == old, 61, tokens), "no variable"),
+]
+
+
+def by_counting(train_pairs):
+    score = torch.where(train_pairs | train_pairs.T, 1.0, 1 / 59)
+    return score[~train_pairs].double().mean().item()
+
+
+RIGHT = [("rote_score", by_counting)]

@@ -1,0 +1,275 @@
+"""Composing in context: supports, tasks and arms against what can be worked out without them."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import chisquare, kstest
+from torch.nn.functional import gelu, layer_norm
+
+from assign_add_lib.companions.hypernetwork.analysis import streams
+from assign_add_lib.companions.hypernetwork.arms import ARMS, Bottleneck, Hypernetwork, build
+from assign_add_lib.companions.hypernetwork.teacher import COMBINATIONS, HELD_OUT, SUPPORTS, Tasks, Teacher
+from assign_add_lib.companions.hypernetwork.training import answers
+
+EVERY = [(m,) for m in range(8)] + list(combinations(range(8), 2))
+
+
+def rng(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture(scope="module")
+def teacher():
+    return Teacher.draw(5)
+
+
+@pytest.fixture(scope="module")
+def unstructured():
+    return Teacher.draw(5, structured=False)
+
+
+@pytest.mark.parametrize(
+    "support, pairs, parts, degree", [("connected", 16, 1, 4), ("disconnected", 12, 2, 3), ("connected-12", 12, 1, 3)]
+)
+def test_a_support_has_all_singles_and_links_its_modules_evenly(support, pairs, parts, degree):
+    assert [each for each in SUPPORTS[support] if len(each) == 1] == EVERY[:8]
+    linked = [each for each in SUPPORTS[support] if len(each) == 2]
+    assert len(linked) == pairs and len(SUPPORTS[support]) == 8 + pairs
+    links = np.zeros((8, 8), int)
+    for one, other in linked:
+        links[one, other] += 1
+        links[other, one] += 1
+    assert links.max() == 1 and not links.diagonal().any()
+    assert set(links.sum(0)) == {degree}
+    assert connected_components(links, directed=False)[0] == parts
+
+
+def test_the_held_out_pairs_are_the_same_ten_and_in_no_support():
+    assert HELD_OUT == [(0, 4), (0, 5), (1, 4), (1, 5), (1, 6), (2, 5), (2, 6), (2, 7), (3, 6), (3, 7)]
+    assert set(SUPPORTS) == {"connected", "disconnected", "connected-12"}
+    assert not any(set(HELD_OUT) & set(support) for support in SUPPORTS.values())
+    assert COMBINATIONS == EVERY
+
+
+@pytest.mark.parametrize("support", [*SUPPORTS.values(), HELD_OUT], ids=[*SUPPORTS, "held out"])
+def test_100_000_tasks_obey_every_rule(teacher, support):
+    tasks = teacher.sample(support, 100_000, rng(1), queries=0)
+    z, x = tasks.z.double().numpy(), tasks.x.double().numpy()
+    active = z != 0
+    seen, counts = np.unique(active @ 2 ** np.arange(8), return_counts=True)
+    assert set(seen) == {sum(2**module for module in modules) for modules in support}
+    assert chisquare(counts).pvalue > 1e-3
+    assert z[active].min() >= 0.5 and z[active].max() <= 1
+    assert kstest(z[active], "uniform", (0.5, 0.5)).pvalue > 1e-3
+    pairs = z[active.sum(1) == 2]
+    one, other = pairs[pairs > 0].reshape(-1, 2).T
+    assert abs(np.corrcoef(one, other)[0, 1]) < 4 / math.sqrt(len(one))
+    assert x.shape == (100_000, 16, 8) and -1 <= x.min() and x.max() < 1
+    assert kstest(x[:, 0].ravel(), "uniform", (-1, 2)).pvalue > 1e-3
+    together = np.cov(x.reshape(-1, 8).T)
+    np.testing.assert_allclose(together, np.eye(8) / 3, atol=4 / 3 / math.sqrt(x.size / 8))
+    np.testing.assert_allclose(x.mean((0, 1)), 0, atol=4 * math.sqrt(1 / 3 / (x.size / 8)))
+
+
+@pytest.mark.parametrize("kind", ["teacher", "unstructured"])
+@pytest.mark.parametrize("support", [EVERY, HELD_OUT], ids=["every", "held out"])
+def test_each_task_is_the_one_that_its_code_says(request, kind, support):
+    """Task by task, unit by unit, in double precision; without structure by the modules of the task's own combination."""
+    drawn = request.getfixturevalue(kind)
+    modules, readout = drawn.modules.double().numpy(), drawn.readout.double().numpy()
+    for z, x, y in zip(*(each.double().numpy() for each in drawn.sample(support, 60, rng(2), queries=3))):
+        active = tuple(int(m) for m in np.flatnonzero(z))
+        own = modules if kind == "teacher" else modules[EVERY.index(active)]
+        W = sum(z[m] * own[m] for m in active) / 2**0.5
+        slow = [[sum(out[h] * max(W[h] @ each, 0) for h in range(8)) for out in readout] for each in x]
+        np.testing.assert_allclose(y, slow, atol=1e-5)
+
+
+def test_a_code_of_ones_own_is_solved_as_a_drawn_one(teacher):
+    tasks = teacher.sample(EVERY, 40, rng(3), queries=5)
+    assert all(torch.equal(one, other) for one, other in zip(teacher.solve(tasks.z, tasks.x), tasks))
+    assert [each.shape[1] for each in (*tasks.context, *tasks.queries)] == [16, 16, 5, 5]
+    assert torch.equal(torch.cat([tasks.context[1], tasks.queries[1]], 1), tasks.y)
+
+
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_answers_have_standard_deviation_1(seed, structured):
+    y = Teacher.draw(seed, structured).sample(EVERY, 20_000, rng(4)).y
+    assert y.std().item() == pytest.approx(1, abs=0.02)
+
+
+def test_modules_have_variance_3_over_8():
+    drawn = torch.stack([Teacher.draw(seed).modules for seed in range(20)]).double()
+    assert drawn.shape == (20, 8, 8, 8)
+    assert drawn.var().item() == pytest.approx(3 / 8, rel=4 * math.sqrt(2 / drawn.numel()))
+    assert abs(drawn.mean().item()) < 4 * math.sqrt(3 / 8 / drawn.numel())
+
+
+def test_unstructured_combinations_share_nothing(teacher, unstructured):
+    own = unstructured.modules
+    assert own.shape == (36, 8, 8, 8) and own.var().item() == pytest.approx(3 / 8, rel=4 * math.sqrt(2 / own.numel()))
+    alike = np.corrcoef(torch.cat([own.flatten(1), teacher.modules.flatten()[None]]).numpy())
+    assert np.abs(alike - np.eye(37)).max() < 5 / math.sqrt(512)
+
+
+def test_equal_seeds_draw_equally_and_leave_the_global_generator_alone(teacher, unstructured):
+    before = torch.get_rng_state()
+    again, other = Teacher.draw(5), Teacher.draw(6)
+    assert torch.equal(again.modules, teacher.modules) and torch.equal(again.readout, teacher.readout)
+    assert not torch.equal(other.modules, teacher.modules) and not torch.equal(other.readout, teacher.readout)
+    one, same, next_ = (again.sample(EVERY, 9, rng(seed)) for seed in (1, 1, 2))
+    assert all(torch.equal(a, b) and not torch.equal(a, c) for a, b, c in zip(one, same, next_))
+    control = unstructured.sample(EVERY, 9, rng(1))
+    assert torch.equal(control.z, one.z) and torch.equal(control.x, one.x) and not torch.allclose(control.y, one.y, atol=0.1)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def holding(teacher: Teacher, hidden: int = 32) -> Hypernetwork:
+    """A student that holds the teacher's weights; its other units are read out, and stay at zero."""
+    student = Hypernetwork(hidden).requires_grad_(False)
+    student.modules_.zero_()[:, :8], student.readout.fill_(1)[:, :8] = teacher.modules, teacher.readout
+    return student
+
+
+@pytest.mark.parametrize("hidden", [8, 32])
+def test_a_student_with_the_teachers_weights_answers_as_the_teacher(teacher, hidden):
+    tasks = teacher.sample(HELD_OUT, 50, rng(5))
+    torch.testing.assert_close(holding(teacher, hidden)(tasks.z, tasks.x), tasks.y, atol=2e-6, rtol=0)
+
+
+@pytest.fixture(params=ARMS)
+def network(request):
+    """A small network of an arm in double precision, with weights large enough that attention is far from even."""
+    network = build(request.param, 3, d_model=16, layers=2, heads=4).double().requires_grad_(False)
+    generator = rng(6)
+    for weights in network.transformer.parameters():
+        weights += 0.4 * torch.randn(weights.shape, generator=generator, dtype=torch.float64)
+    return network
+
+
+@pytest.fixture(scope="module")
+def tasks(teacher):
+    return Tasks(*(each.double() for each in teacher.sample(SUPPORTS["connected"], 6, rng(7), queries=5)))
+
+
+def slow_tokens(network, x, y, asked):
+    """What the tokens after the context hold in the end, for one task: each pair of tokens is scored, and most are masked."""
+    w = dict(network.transformer.named_parameters())
+    rows = [[*a, *b, 0.0] for a, b in zip(x.tolist(), y.tolist())] + [[*a, 0.0, 0.0, 1.0] for a in asked.tolist()]
+    if "summary" in w:
+        rows = rows[:16]
+    resid = torch.tensor(rows, dtype=torch.float64) @ w["embed.weight"].T + w["embed.bias"]
+    if "summary" in w:
+        resid = torch.cat([resid, w["summary"][None]])
+    seen = torch.zeros(len(resid), len(resid))
+    seen[:, 16:] = -math.inf
+    for layer in range(2):
+        of = {name.removeprefix(f"blocks.{layer}."): each for name, each in w.items() if f"blocks.{layer}." in name}
+        normal = layer_norm(resid, (16,), of["norm_attention.weight"], of["norm_attention.bias"])
+        q = normal @ of["q.weight"].T + of["q.bias"]
+        k, v = (normal @ of["kv.weight"].T + of["kv.bias"]).split(16, 1)
+        heads = []
+        for head in range(4):
+            own = slice(4 * head, 4 * head + 4)
+            scores = q[:, own] @ k[:, own].T / 4**0.5 + seen
+            heads.append(scores.softmax(1) @ v[:, own])
+        resid = resid + torch.cat(heads, 1) @ of["out.weight"].T + of["out.bias"]
+        normal = layer_norm(resid, (16,), of["norm_mlp.weight"], of["norm_mlp.bias"])
+        hidden = gelu(normal @ of["mlp.0.weight"].T + of["mlp.0.bias"])
+        resid = resid + hidden @ of["mlp.2.weight"].T + of["mlp.2.bias"]
+    return layer_norm(resid[16:], (16,), w["norm.weight"], w["norm.bias"])
+
+
+def test_tokens_see_the_context_alone(network, tasks):
+    """Against attention over all tokens with the mask written out, task by task: context (x, y, 0), question (x, 0, 1)."""
+    asked = tasks.queries[0]
+    if isinstance(network, Bottleneck):
+        fast = network.transformer(tasks.context, asked[:, :0])
+    else:
+        fast = network.transformer(tasks.context, asked)
+        torch.testing.assert_close(network(tasks.context, asked), network.head(fast))
+    for task, each in enumerate(fast):
+        slow = slow_tokens(network, *(part[task] for part in tasks.context), asked[task])
+        torch.testing.assert_close(each, slow, atol=1e-6, rtol=0)
+
+
+def test_the_order_of_the_examples_does_not_matter_but_each_example_does(network, tasks):
+    x, y = tasks.context
+    asked, order = tasks.queries[0], torch.randperm(16, generator=rng(8))
+    answered = network((x, y), asked)
+    torch.testing.assert_close(network((x[:, order], y[:, order]), asked), answered, atol=1e-9, rtol=0)
+    for example in range(16):
+        changed = y.clone()
+        changed[:, example] += 1
+        assert (network((x, changed), asked) - answered).abs().amax((1, 2)).min() > 1e-6
+
+
+def test_questions_do_not_influence_one_another(network, tasks):
+    asked = tasks.queries[0]
+    answered = network(tasks.context, asked)
+    changed = asked.clone()
+    changed[:, 2] = -changed[:, 2]
+    off = (network(tasks.context, changed) - answered).abs().amax(2)
+    assert off[:, 2].min() > 1e-4 and off[:, [0, 1, 3, 4]].max() < 1e-12
+    torch.testing.assert_close(network(tasks.context, asked[:, 3:4]), answered[:, 3:4], atol=1e-12, rtol=0)
+
+
+def test_what_a_network_answers_does_not_depend_on_the_true_answers_or_the_code(network, tasks):
+    told = Tasks(tasks.z + 1, tasks.x, torch.cat([tasks.context[1], tasks.queries[1] + 1], 1))
+    assert torch.equal(answers(network, told), answers(network, tasks))
+
+
+@pytest.mark.parametrize("arm", ["hypernetwork", "mlp"])
+def test_answers_depend_on_the_context_through_the_code_alone(monkeypatch, teacher, arm):
+    network = build(arm, 1, 16, 1, 2)
+    one, other = teacher.sample(EVERY, 7, rng(9)), teacher.sample(EVERY, 7, rng(10))
+    code, asked = network.code(one.context), one.queries[0]
+    answered = network(one.context, asked)
+    assert code.shape == (7, 8) and torch.equal(network.executor(code, asked), answered)
+    assert not torch.allclose(network(other.context, asked), answered, atol=1e-3)
+    monkeypatch.setattr(network, "code", lambda context: code)
+    assert torch.equal(network(other.context, asked), answered)
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_an_arm_is_drawn_by_its_seed_and_leaves_the_global_generator_alone(arm):
+    before = torch.get_rng_state()
+    one, same, other = (build(arm, seed, 16, 1, 2).state_dict() for seed in (4, 4, 5))
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert any(not torch.equal(one[name], other[name]) for name in one)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(
+    "arm, own",
+    [
+        ("vanilla", 64 * 2 + 2),
+        ("hypernetwork", 64 + (64 * 8 + 8) + 8 * 32 * 8 + 2 * 32),
+        ("mlp", 64 + (64 * 8 + 8) + (16 * 128 + 128) + (128 * 128 + 128) + (128 * 2 + 2)),
+    ],
+)
+def test_an_arm_has_this_many_parameters(arm, own):
+    layer = 2 * 2 * 64 + 4 * (64 * 64 + 64) + (64 * 256 + 256) + (256 * 64 + 64)
+    shared = (11 * 64 + 64) + 3 * layer + 2 * 64
+    assert sum(weights.numel() for weights in build(arm, 0).parameters()) == shared + own
+
+
+def test_streams_lead_from_the_examples_to_the_answer(network, tasks):
+    """At the start the mean example, embedded; in the end what the code or the first answer is read from."""
+    found = streams(network, tasks)
+    assert {name: [each.shape for each in depths] for name, depths in found.items()} == {
+        name: [(6, 16)] * 3 for name in ("reading token", "context mean")
+    }
+    x, y = tasks.context
+    mean = torch.cat([x.mean(1), y.mean(1), torch.zeros(6, 1)], 1)
+    torch.testing.assert_close(found["context mean"][0], network.transformer.embed(mean))
+    last = network.transformer.norm(found["reading token"][-1])
+    if isinstance(network, Bottleneck):
+        torch.testing.assert_close(network.to_code(last), network.code(tasks.context))
+    else:
+        torch.testing.assert_close(network.head(last), network(tasks.context, tasks.queries[0])[:, 0])
