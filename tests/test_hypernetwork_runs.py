@@ -94,9 +94,8 @@ def test_steps_are_those_of_adam_written_out():
     batches.set_state(trainer.generator.get_state())
     for step in range(25):
         tasks = teacher.sample(SUPPORTS["connected"], 8, batches)
-        W = torch.einsum("tm,mui->tui", tasks.z.double(), weights["modules_"]) / 2**0.5
-        hidden = torch.einsum("thi,tni->tnh", W, tasks.x[:, 16:].double()).clamp(min=0)
-        answered = torch.einsum("oh,tnh->tno", weights["readout"], hidden)
+        W = torch.tensordot(tasks.z.double(), weights["modules_"], 1) / 2**0.5
+        answered = (tasks.x[:, 16:].double() @ W.mT).clamp(min=0) @ weights["readout"].T
         loss = ((answered - tasks.y[:, 16:].double()) ** 2).mean()
         gradients = torch.autograd.grad(loss, list(weights.values()))
         norms.append(sum((g**2).sum() for g in gradients).sqrt().item())
