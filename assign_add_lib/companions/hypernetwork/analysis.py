@@ -39,6 +39,7 @@ def context_loss(network: Bottleneck, tasks: Tasks, code: Tensor) -> Tensor:
     return (network.executor(code, x) - y).square().mean((1, 2))
 
 
+@torch.enable_grad()
 def refine(network: Bottleneck, tasks: Tasks, steps: int = 300, lr: float = 0.05) -> Tensor:
     """Codes (task, MODULES) that fit the solved examples best: from the amortised code on, by Adam through the frozen executor.
 
