@@ -30,19 +30,18 @@ def unname_citation_list(app, pagename, templatename, context, doctree):
 
 def number_by_file_name(app):
     """Let each chapter have the number that its file's name begins with, whichever chapters are there before it."""
-    assign = TocTreeCollector.assign_section_numbers
+    number_figures = TocTreeCollector.assign_figure_numbers  # the step after the numbers of sections, which it uses
 
-    def assign_by_file_name(collector, env):
-        changed = assign(collector, env)
+    def renumber(collector, env):
         for name, numbers in env.toc_secnumbers.items():
             if chapter := re.match(r"chapters/(\d+)_", name):
-                numbered = [env.titles[name], *env.tocs[name].findall(nodes.reference)]
-                for node in (each for each in numbered if each.get("secnumber")):
-                    node["secnumber"] = [int(chapter[1]), *node["secnumber"][1:]]
+                for node in (env.titles[name], *env.tocs[name].findall(nodes.reference)):
+                    if node.get("secnumber"):
+                        node["secnumber"] = [int(chapter[1]), *node["secnumber"][1:]]
                 numbers.update({anchor: (int(chapter[1]), *number[1:]) for anchor, number in numbers.items() if number})
-        return changed
+        return number_figures(collector, env)
 
-    TocTreeCollector.assign_section_numbers = assign_by_file_name
+    TocTreeCollector.assign_figure_numbers = renumber
 
 
 def setup(app):

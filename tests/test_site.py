@@ -105,6 +105,21 @@ def errors(browser):
     return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
 
 
+def test_chapters_have_the_numbers_of_their_files(site, browser):
+    """In the list of pages, in the title and in the captions of figures."""
+    show(browser, f"{site}/intro.html")
+    links = browser.find_elements(By.CSS_SELECTOR, 'nav.bd-links a[href*="chapters/"]')
+    listed = [(link.get_attribute("href"), link.get_attribute("innerText")) for link in links]
+    chapters = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
+    assert [Path(address).stem for address, _ in listed] == chapters
+    for (_, words), name in zip(listed, chapters):
+        number = int(name[:2])
+        assert words.startswith(f"{number}. ")
+        page = (SITE / f"chapters/{name}.html").read_text("utf-8")
+        assert f'<span class="section-number">{number}. </span>' in page
+        assert f'<span class="caption-number">Fig. {number}.1 </span>' in page
+
+
 @pytest.fixture(scope="module", params=PAGES or ["none"])
 def page(request, site, browser):
     """One page of the book, open at desktop width."""
