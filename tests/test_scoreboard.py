@@ -13,6 +13,7 @@ from small import SIZES, random_weights
 from assign_add_lib import Split, Task, claims, evidence, runs, scoreboard
 from assign_add_lib.circuits import position_scores, qk_table
 from assign_add_lib.claims import CLAIMS
+from assign_add_lib.companions.hypernetwork import claims as hypernetwork
 from assign_add_lib.evidence import Evidence, Sweep
 from assign_add_lib.scoreboard import Claim, board, measured, median_interval, summary, verdict
 
@@ -233,7 +234,7 @@ def test_rank_counts_large_singular_values(monkeypatch):
 def test_claims_are_a_well_formed_list():
     names = [row.name for row in CLAIMS]
     assert len(names) == len(set(names)) >= 18
-    assert {row.of for row in CLAIMS} <= {"runs", *claims.SWEEPS}
+    assert {row.of for row in CLAIMS} == {"runs", *claims.SWEEPS, hypernetwork.SOURCE}
     assert all(row.statement.endswith(".") and row.measured and row.origin for row in CLAIMS)
 
 
@@ -269,8 +270,15 @@ def test_all_shipped_values_of_one_run_come_out_again(shipped):
     close(values, shipped.loc[values.index, values.columns])
 
 
+def test_shipped_rows_about_a_companion_come_out_again(shipped):
+    sources = {hypernetwork.SOURCE: {"seed-1": hypernetwork.seeds()["seed-1"]}}
+    values = measured(claims.claims_of(hypernetwork.SOURCE), sources)
+    close(values, shipped.loc[values.index, values.columns])
+
+
 def test_shipped_summary_follows_from_the_shipped_values(shipped):
     subjects = {"runs": list(claims.SEEDS)} | {name: list(claims.swept(name)) for name in claims.SWEEPS}
+    subjects[hypernetwork.SOURCE] = list(hypernetwork.seeds())
     values = shipped[[name for name in shipped if name.startswith("seed-")]]
     again = summary(CLAIMS, values, subjects)
     assert (again["verdict"] == shipped["verdict"]).all() and (again["held"] == shipped["held"]).all()
