@@ -1,9 +1,11 @@
-"""Keeps the pages to what this book uses: no button that leads nowhere, no sphinx-thebe, no misleading role."""
+"""Keeps the pages to what this book uses: no dead button, no sphinx-thebe, no misleading role; numbers chapters by file."""
 
 import re
 
 from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
+
+NUMBER_FIGURES = TocTreeCollector.assign_figure_numbers  # the step after the numbers of sections, which it uses
 
 
 def show_live_buttons(app, config):
@@ -30,8 +32,6 @@ def unname_citation_list(app, pagename, templatename, context, doctree):
 
 def number_by_file_name(app):
     """Let each chapter have the number that its file's name begins with, whichever chapters are there before it."""
-    number_figures = TocTreeCollector.assign_figure_numbers  # the step after the numbers of sections, which it uses
-
     def renumber(collector, env):
         for name, numbers in env.toc_secnumbers.items():
             if chapter := re.match(r"chapters/(\d+)_", name):
@@ -39,7 +39,7 @@ def number_by_file_name(app):
                     if node.get("secnumber"):
                         node["secnumber"] = [int(chapter[1]), *node["secnumber"][1:]]
                 numbers.update({anchor: (int(chapter[1]), *number[1:]) for anchor, number in numbers.items() if number})
-        return number_figures(collector, env)
+        return NUMBER_FIGURES(collector, env)
 
     TocTreeCollector.assign_figure_numbers = renumber
 

@@ -37,7 +37,9 @@ class Config:
                 raise ValueError(f"{each.name} must be a whole number, not {value!r}")
             if each.type is bool and not isinstance(value, bool):
                 raise ValueError(f"{each.name} must be true or false, not {value!r}")
-            if each.type is float and (not isinstance(value, (int, float)) or not math.isfinite(value)):
+            if each.type is str and not isinstance(value, str):
+                raise ValueError(f"{each.name} must be text, not {value!r}")
+            if each.type is float and (not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value)):
                 raise ValueError(f"{each.name} must be a finite number, not {value!r}")
         self.at_least(1, "steps", "log_every", "checkpoint_every")
         if not 0 <= self.seed < 2**31:
@@ -51,7 +53,7 @@ class Config:
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
 
-    def from_below(self, low: float, high: float, *names: str) -> None:
+    def within(self, low: float, high: float, *names: str) -> None:
         """ValueError where one of these fields is below `low`, or not below `high`."""
         for name in names:
             if not low <= getattr(self, name) < high:
@@ -211,9 +213,12 @@ class Log:
                 raise ValueError(f"{folder} is not empty and holds no run; choose another folder")
             return
         kept = read_json(config_file)
-        theirs, ours = kept.get("config", {}), trainer.config.to_dict()
+        theirs, ours = kept.get("config"), trainer.config.to_dict()
+        if not isinstance(theirs, dict):
+            raise ValueError(f"{config_file} is damaged: it does not hold the config of a run")
         if theirs != ours:
-            changed = [f"{name} {theirs.get(name)!r} -> {ours[name]!r}" for name in ours if theirs.get(name) != ours[name]]
+            names = [name for name in ours | theirs if theirs.get(name) != ours.get(name)]
+            changed = [f"{name} {theirs.get(name)!r} -> {ours.get(name)!r}" for name in names]
             raise ValueError(f"{folder} holds a run with another config ({', '.join(changed)}); choose another folder")
         if not state_file.exists():
             if len(list((folder / "checkpoints").glob("*.safetensors"))) > 1:
@@ -227,7 +232,10 @@ class Log:
         self.rows = [row for row in rows if row["step"] <= trainer.step]
         if [row["step"] for row in self.rows] != list(range(0, trainer.step + 1, trainer.config.log_every)):
             raise ValueError(f"{file} is damaged: it lacks rows up to step {trainer.step}, where the state stands")
-        self.seconds = float(kept.get("record", {}).get("seconds", 0))
+        try:
+            self.seconds = float(kept["record"]["seconds"])
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f"{config_file} is damaged: it does not hold the record of a run") from None
 
     @property
     def due(self) -> bool:
@@ -262,7 +270,7 @@ def follow(log: Log, shown: dict[str, str], progress: bool = True, stop: int | N
     The bar shows the loss, and the metrics `shown`, by name and format: {"0-var train": ".2f"}.
     """
     trainer, config = log.trainer, log.trainer.config
-    last = min(stop or config.steps, config.steps)
+    last = config.steps if stop is None else min(stop, config.steps)
     with tqdm(total=config.steps, initial=trainer.step, desc=log.folder.name, unit="step", disable=not progress) as bar:
         while trainer.step < last:
             loss = trainer.advance()

@@ -196,5 +196,5 @@ def history_text(table: pd.DataFrame) -> str:
 
 def load_history(name: str) -> pd.DataFrame:
     """The shipped history of a run, by the run's name; FileNotFoundError or ValueError where it is missing or damaged."""
-    table = pd.read_csv(shipped_file(f"history/{name}.csv"), index_col="step")
+    table = pd.read_csv(shipped_file(f"history/{name}.csv.bz2"), index_col="step")
     return table.set_axis(pd.MultiIndex.from_tuples(column.split(" ", 1) for column in table.columns), axis=1)

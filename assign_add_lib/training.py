@@ -42,8 +42,8 @@ class TrainConfig(Config):
     def __post_init__(self):
         super().__post_init__()
         self.at_least(1, "batch_size", "d_model", "d_mlp")
-        self.from_below(0, 1, "beta1", "beta2")
-        self.from_below(0, math.inf, "r", "weight_decay")
+        self.within(0, 1, "beta1", "beta2")
+        self.within(0, math.inf, "r", "weight_decay")
         if not 0 < self.train_fraction <= 1:
             raise ValueError(f"train_fraction must be above 0 and at most 1, not {self.train_fraction}")
         if self.lr <= 0:
@@ -52,10 +52,11 @@ class TrainConfig(Config):
     @classmethod
     def from_dict(cls, values: dict) -> "TrainConfig":
         """Read a config back from plain values; ValueError names what is unknown or missing."""
-        wrong = set(values.get("task", ())) ^ {each.name for each in fields(Task)}
+        names, task_names = ({each.name for each in fields(kind)} for kind in (cls, Task))
+        wrong = set(values) ^ names or set(values["task"]) ^ task_names
         if wrong:
             raise ValueError(f"the config has the wrong entries: {', '.join(sorted(wrong))}")
-        return super().from_dict(values | {"task": Task(**values["task"])})
+        return cls(**{**values, "task": Task(**values["task"])})
 
 
 def adamw(weights: dict[str, Tensor], config: TrainConfig) -> torch.optim.AdamW:

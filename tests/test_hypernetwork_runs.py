@@ -256,7 +256,7 @@ DAMAGES = {
     "config with a part missing": ("config.json", edit(heads=None), "wrong entries: heads"),
     "config with an unknown part": ("config.json", edit(speed=3), "wrong entries: speed"),
     "config with an unknown arm": ("config.json", edit(arm="tentacle"), "arm must be one of vanilla, hypernetwork, mlp"),
-    "config with a list": ("config.json", edit(support=[]), "config.json is damaged"),
+    "config with a list": ("config.json", edit(support=[]), "support must be text, not []"),
 }
 
 

@@ -1,5 +1,6 @@
 """Phases: arrivals by the stated rule, and histories whose every column agrees with a slow truth."""
 
+import bz2
 import math
 import random
 
@@ -233,9 +234,9 @@ def test_a_history_is_written_and_read_back(local, data, monkeypatch):
 
 def test_a_damaged_history_is_refused(local, data, monkeypatch):
     call(monkeypatch, local)
-    path = data / "history" / "small.csv"
-    path.write_text(path.read_text().replace("0.", "1.", 1))
-    with pytest.raises(ValueError, match="small.csv is damaged: its checksum is not the one in MANIFEST.sha256"):
+    path = data / "history" / "small.csv.bz2"
+    path.write_bytes(bz2.compress(bz2.decompress(path.read_bytes()).replace(b"0.", b"1.", 1)))
+    with pytest.raises(ValueError, match="small.csv.bz2 is damaged: its checksum is not the one in MANIFEST.sha256"):
         phases.load_history("small")
     call(monkeypatch, local)  # made anew, it is signed anew
     assert len(phases.load_history("small")) == 3
@@ -277,5 +278,5 @@ def test_the_shipped_history_is_that_of_the_shipped_run():
 
 
 def test_shipped_histories_are_small():
-    files = list((runs.data_folder() / "history").glob("*.csv"))
+    files = list((runs.data_folder() / "history").glob("*.csv.bz2"))
     assert files and all(file.stat().st_size < 150_000 for file in files)

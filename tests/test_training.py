@@ -235,6 +235,16 @@ def other_column(folder: Path) -> None:
     (folder / "metrics.csv").write_text(text.replace("loss", "gain", 1))
 
 
+def described(**changes):
+    """Damage that changes what config.json says."""
+
+    def damage(folder: Path) -> None:
+        kept = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(kept | changes))
+
+    return damage
+
+
 DAMAGES = {
     "state bit": (lambda f: flip(f / "state.safetensors"), "state.safetensors is damaged: its checksum"),
     "state header": (lambda f: flip(f / "state.safetensors", 3), "state.safetensors is damaged"),
@@ -252,6 +262,10 @@ DAMAGES = {
     "config empty": (lambda f: cut(f / "config.json", 0), "config.json is damaged: not JSON"),
     "config cut": (lambda f: cut(f / "config.json", 300), "config.json is damaged: not JSON"),
     "config of no run": (lambda f: (f / "config.json").write_text("[]"), "config.json is damaged: not a JSON object"),
+    "config that is a number": (described(config=3), "config.json is damaged: it does not hold the config of a run"),
+    "config with another entry": (described(config=CONFIG.to_dict() | {"depth": 2}), "depth 2 -> None"),
+    "record that is a number": (described(record=3), "config.json is damaged: it does not hold the record of a run"),
+    "record without seconds": (described(record={"seconds": None}), "it does not hold the record of a run"),
     "config missing": (lambda f: (f / "config.json").unlink(), "is not empty and holds no run"),
 }
 

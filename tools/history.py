@@ -1,6 +1,7 @@
 """Measure every checkpoint of runs into data/history/: `python tools/history.py seed-42 runs/seed-0 runs/seed-1 ...`."""
 
 import argparse
+import bz2
 
 import torch
 
@@ -29,8 +30,8 @@ def main():
             parser.error(f"{folder} is not finished: it stands at step {run.steps[-1]} of {run.config.steps}")
         if name in shipped_runs() and not same_run(run, load_run(name)):
             parser.error(f"{folder} is another run than the shipped {name}: its weights differ; choose a --name")
-        file = f"history/{name}.csv"
-        write_atomic(data_folder() / file, history_text(history(run)))
+        file = f"history/{name}.csv.bz2"
+        write_atomic(data_folder() / file, bz2.compress(history_text(history(run)).encode()))
         write_manifest(remade=[file])
         print(f"wrote data/{file}: {len(run.steps)} steps")
 

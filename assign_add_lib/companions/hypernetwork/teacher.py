@@ -15,7 +15,7 @@ from torch import Tensor
 MODULES, INPUTS, HIDDEN, OUTPUTS = 8, 8, 8, 2
 CONTEXT, QUERIES = 16, 16  # solved examples and questions of one task
 ACTIVE = 2  # modules that a task mixes at most
-WEAKEST = 0.5  # an active module's share of the code is uniform on [WEAKEST, 1]
+WEAKEST = 0.5  # an active module's strength is uniform on [WEAKEST, 1]
 
 Pair = tuple[int, int]
 SINGLES = [(module,) for module in range(MODULES)]
@@ -45,7 +45,7 @@ HELD_OUT = [pair for pair in PAIRS if ring_distance(pair) > 2 and not _same_half
 
 
 class Tasks(NamedTuple):
-    """Tasks with their examples: `task` is a network's weights, `z` its code, x and y are what can be seen."""
+    """Tasks with their examples: z are their codes, x and y what can be seen."""
 
     z: Tensor  # (task, MODULES)
     x: Tensor  # (task, CONTEXT + queries, INPUTS)
