@@ -32,6 +32,7 @@ def unname_citation_list(app, pagename, templatename, context, doctree):
 
 def number_by_file_name(app):
     """Let each chapter have the number that its file's name begins with, whichever chapters are there before it."""
+
     def renumber(collector, env):
         for name, numbers in env.toc_secnumbers.items():
             if chapter := re.match(r"chapters/(\d+)_", name):

@@ -71,7 +71,7 @@ class RunFolder(ABC):
         path = self._checked(self.folder / "config.json")
         try:
             return read(read_json(path)[part])
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError):
             raise ValueError(f"{path} is damaged: it does not hold the {part} of a run") from None
 
     @property
@@ -187,7 +187,9 @@ def write_manifest(data: Path | None = None, remade: Collection[str] = ()) -> Pa
     return data / MANIFEST
 
 
-def export(folder: str | Path, name: str, steps: list[int] | None = None, data: Path | None = None, kind=Run) -> Path:
+def export(
+    folder: str | Path, name: str, steps: list[int] | None = None, data: Path | None = None, kind: type[RunFolder] = Run
+) -> Path:
     """Copy a local run of some kind onto its shelf in data/: config, metrics, and the weights of some steps as float16.
 
     All checkpoints by default.  Raises FileExistsError rather than overwrite a run, ValueError for a step that the

@@ -130,8 +130,10 @@ def executor(arm: str) -> nn.Module:
     return Hypernetwork() if arm == "hypernetwork" else Decoder()
 
 
-def build(arm: str, seed: int, d_model: int = 64, layers: int = 3, heads: int = 4) -> nn.Module:
-    """An untrained network of an arm, drawn by its seed."""
+def build(arm: str, seed: int, d_model: int = 64, layers: int = 3, heads: int = 4, given_code: bool = False) -> nn.Module:
+    """An untrained network of an arm, drawn by its seed; given the code, it is the executor alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
+        if given_code:
+            return executor(arm)
         return Vanilla(d_model, layers, heads) if arm == "vanilla" else Bottleneck(executor(arm), d_model, layers, heads)

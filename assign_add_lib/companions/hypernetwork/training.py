@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ...files import load_tensors
 from ...log import Config, Learner, Log, choose_device, follow
 from ...runs import RunFolder
-from .arms import ARMS, build, executor
+from .arms import ARMS, build
 from .teacher import HELD_OUT, SUPPORTS, Tasks, Teacher
 
 SETS = ("in distribution", "out of distribution")
@@ -59,11 +59,7 @@ class ArmConfig(Config):
 
     def network(self) -> nn.Module:
         """The untrained network."""
-        if not self.given_code:
-            return build(self.arm, self.seed, self.d_model, self.layers, self.heads)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return executor(self.arm)
+        return build(self.arm, self.seed, self.d_model, self.layers, self.heads, self.given_code)
 
     def teacher(self) -> Teacher:
         """The teacher of the run's seed."""
