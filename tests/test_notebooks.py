@@ -93,6 +93,14 @@ def test_figures_have_captions_and_alt_text(code):
                 assert re.search(r'alt="[^"]+"', image), f"a picture without alt text:\n{cell.source}"
 
 
+def test_tables_are_drawn_by_the_theme(code):
+    """A table with a style of its own is light in the dark theme."""
+    for cell in code:
+        for html in outputs(cell, "text/html"):
+            if "<table" in html:
+                assert 'class="dataframe"' in html, cell.source
+
+
 def test_outputs_name_no_machine_path(code):
     for cell in code:
         printed = [output.get("text", "") for output in cell.outputs]

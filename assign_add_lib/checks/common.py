@@ -14,7 +14,7 @@ def report(name: str, value: float, expected: float, atol: float) -> None:
     """Print the number that the prose quotes; AssertionError where the measured one is further off than `atol`."""
     if not abs(float(value) - expected) <= atol:
         raise AssertionError(f"{name}: measured {float(value)!r}, expected {expected} ± {atol}")
-    print(f"{name}: {expected} (± {atol})" if atol else f"{name}: {expected}")
+    print(f"{name}: {expected} (± {atol:g})" if atol else f"{name}: {expected}")
 
 
 class Wrong(Exception):
