@@ -19,7 +19,7 @@ book: $(READY)
 	@echo "The book is at $(abspath $(INDEX))"
 
 test: browser lint book
-	OMP_NUM_THREADS=1 $(BIN)/pytest chapters algorithm.ipynb --nbval --nbval-cell-timeout 60 -n $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest chapters algorithm.ipynb --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
 	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n $(WORKERS) --dist loadfile
 
 train: $(READY)
