@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .runs import shipped_file
+from .manifest import shipped_file
 
 MOST = 0.75  # share of the runs in which a claim must hold to hold in most
 SUMMARY = ("median", "min", "max", "low", "high")
@@ -49,7 +49,7 @@ class Claim:
 def verdict(held: int, runs: int) -> str:
     """`held in all`, `held in most` (at least three quarters) or `not held`; ValueError for no runs."""
     if not 0 <= held <= runs or not runs:
-        raise ValueError(f"{held} of {runs} runs is no count")
+        raise ValueError(f"{held} of {runs} runs cannot have held")
     return "held in all" if held == runs else "held in most" if held >= MOST * runs else "not held"
 
 
@@ -61,7 +61,7 @@ def median_interval(values: Iterable[float], draws: int = 10_000, seed: int = 0)
     return float(low), float(high)
 
 
-def measured(claims: Iterable[Claim], sources: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def claim_values(claims: Iterable[Claim], sources: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """The values (claim, subject) of claims, nan where a subject is not of the claim's source.
 
     Subject by subject, so that what a subject keeps from one measure to the next is kept once.
@@ -102,7 +102,7 @@ def board(claims: Iterable[Claim], sources: Mapping[str, Mapping[str, Any]]) -> 
         }
         for claim in claims
     }
-    values = measured(claims, sources)
+    values = claim_values(claims, sources)
     text = pd.DataFrame.from_dict(words, orient="index")
     return pd.concat([text, summary(claims, values, sources), values], axis=1).rename_axis("claim")
 

@@ -1,6 +1,7 @@
 """Files that are either whole or absent: atomic writes, and tensors that carry their own checksum."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -12,6 +13,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+UNFINISHED = ".part"  # how the names of files end that are being written
+
 
 def write_atomic(path: str | Path, content: bytes | str) -> None:
     """Write a whole file or nothing, by renaming a finished temporary one; OSError says what could not be written."""
@@ -19,7 +22,7 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
     content = content.encode() if isinstance(content, str) else content
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
@@ -35,6 +38,30 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
         raise OSError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder where it is missing; NotADirectoryError where something else has its name."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+
+
+def check_writable(folder: Path) -> None:
+    """OSError where a folder, made where it is missing, takes no files."""
+    try:
+        make_folder(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(f"cannot write in {folder}: {error.strerror or error}") from None
+
+
+def remove_unfinished(folder: Path, name: str = "*") -> None:
+    """Remove what killed writes of a file, or of any file, left in a folder whose lock is held."""
+    for path in folder.glob(f".{name}.*{UNFINISHED}"):
+        path.unlink(missing_ok=True)
+
+
 def write_json(path: str | Path, value: dict) -> None:
     """Write a JSON file, whole or not at all."""
     write_atomic(path, json.dumps(value, indent=2) + "\n")
@@ -47,7 +74,7 @@ def read_json(path: str | Path) -> dict:
         raise FileNotFoundError(f"there is no file {path}")
     try:
         value = json.loads(path.read_text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: not JSON ({error})") from None
     if not isinstance(value, dict):
         raise ValueError(f"{path} is damaged: not a JSON object")
@@ -99,3 +126,8 @@ def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 def file_sha256(path: str | Path) -> str:
     """SHA-256 of a file's bytes."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def text_sha256(text: str) -> str:
+    """SHA-256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()

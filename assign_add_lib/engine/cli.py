@@ -1,0 +1,242 @@
+"""The command line of all systems: one line for an error, exit code 2, and a config's settings as options."""
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from .files import write_atomic
+from .learner import Setting
+from .loop import FAILURES
+from .manifest import data_folder, write_manifest
+from .runs import export as export_run
+from .scoreboard import board as make_board
+from .scoreboard import board_text
+from .sweep import sweep as sweep_runs
+from .system import System, claims_of, sources_of
+
+MOST_THREADS = 1024
+Command = tuple[Callable[[argparse.Namespace], None], Callable[["Parser"], None]]  # what it does, and its arguments
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str):
+        sys.exit(refuse(f"{message} (try {self.prog} --help)"))
+
+
+def _one_line(message: object, most: int = 2000) -> str:
+    """A message as one line of printable characters, its middle left out where it is longer than `most`."""
+    text = " ".join(str(message).split())
+    text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 4 :]}"
+
+
+def refuse(message: object) -> int:
+    """Say on stderr, if anyone reads it, what is wrong; returns the exit code."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print("error:", _one_line(message), file=sys.stderr)
+    return 2
+
+
+def command_line() -> str:
+    """The running command, as one would type it."""
+    return shlex.join(["python", "-m", "assign_add_lib", *sys.argv[1:]])
+
+
+def option(name: str) -> str:
+    """The option of a setting: train_fraction -> --train-fraction."""
+    return f"--{name.replace('_', '-')}"
+
+
+MOST_VALUES = 100_000  # in one list
+
+
+def whole_numbers(text: str) -> list[int]:
+    """Read whole numbers such as 0,1,2000-3000:100 (a range with its stride)."""
+    numbers = []
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?(?::(\d{1,18}))?", part, re.ASCII)
+        first, last, stride = (int(each) if each else None for each in match.groups()) if match else (0, 0, 0)
+        chosen = range(first, (first if last is None else last) + 1, 1 if stride is None else stride) if stride != 0 else ()
+        if not 0 < len(chosen) <= MOST_VALUES - len(numbers):
+            raise argparse.ArgumentTypeError(
+                f"{part!r} is not a whole number or a range such as 2000-3000:100, or makes the list too long"
+            )
+        numbers += chosen
+    return numbers
+
+
+def decimals(text: str) -> list[float]:
+    """Read numbers such as 0.1,0.25,0.5."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 0.1,0.25,0.5") from None
+
+
+def truths(text: str) -> list[bool]:
+    """Read true, false, or both."""
+    known = {"true": True, "false": False}
+    try:
+        return [known[part] for part in text.split(",")]
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not true, false or true,false") from None
+
+
+def words(text: str) -> list[str]:
+    """Read words such as vanilla,mlp."""
+    return text.split(",")
+
+
+LISTS = {int: (whole_numbers, "0-4,42"), float: (decimals, "0.1,0.25,0.5"), bool: (truths, "true,false"), str: (words, "a,b")}
+
+
+def _add_settings(parser: argparse.ArgumentParser, settings: Mapping[str, Setting]) -> None:
+    """An option for each setting, with its default."""
+    for name, (kind, default) in settings.items():
+        how = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
+        parser.add_argument(option(name), default=default, help=f"default {default}", **how)
+
+
+def _add_lists(parser: argparse.ArgumentParser, settings: Mapping[str, Setting]) -> None:
+    """An option for a list of values of each setting."""
+    for name, (kind, default) in settings.items():
+        read, example = LISTS[kind]
+        parser.add_argument(option(name), type=read, metavar="LIST", help=f"such as {example}; default {default}")
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", help="cpu or cuda (default: CUDA if there is one)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def train(system: System) -> Command:
+    """Train a run into a folder; run it again to continue where it stopped."""
+
+    def do(args: argparse.Namespace) -> None:
+        import torch
+
+        config = system.config.of(**{name: getattr(args, name) for name in system.config.settings()})
+        if args.threads is not None:
+            if not 1 <= args.threads <= MOST_THREADS:
+                raise ValueError(f"threads must be at least 1 and at most {MOST_THREADS}, not {args.threads}")
+            torch.set_num_threads(args.threads)
+        print(f"finished: {system.train(config, args.folder, args.device, not args.quiet, command_line())}")
+
+    def arguments(parser: Parser) -> None:
+        parser.add_argument("folder", metavar="FOLDER", help="where the run goes")
+        _add_settings(parser, system.config.settings())
+        parser.add_argument("--threads", type=int, help="number of CPU threads (default: one per core)")
+        _add_place(parser)
+
+    return do, arguments
+
+
+def sweep(system: System) -> Command:
+    """Train a grid of runs, here or on a cluster, and write their table; run it again to continue where it stopped."""
+
+    def do(args: argparse.Namespace) -> None:
+        values = {name: getattr(args, name) for name in system.config.settings() if getattr(args, name) is not None}
+        parts = [values]
+        if args.book:
+            if values.keys() - {"seed"}:
+                raise ValueError("with --book only --seed can be chosen; leave out one or the other")
+            parts = [{**part, "seed": values.get("seed", system.seeds)} for part in system.grid]
+        own = {name: getattr(args, name) for name in ("table", "jobs", "backend", "scheduler", "device", "together")}
+        table = sweep_runs(system, parts, args.folder, **own, progress=not args.quiet, command=command_line())
+        print(f"finished: {table}")
+
+    def arguments(parser: Parser) -> None:
+        parser.add_argument("folder", metavar="FOLDER", help="where the runs go, one folder each")
+        parser.add_argument("--book", action="store_true", help="train all runs of this system that the book ships")
+        _add_lists(parser, system.config.settings())
+        parser.add_argument("--table", metavar="FILE", help="where the table goes, one row per run (default FOLDER/table.csv)")
+        parser.add_argument("--jobs", type=int, help="number of processes, one thread each (default: one per core)")
+        parser.add_argument("--backend", default="loky", help="loky: processes here (default); dask: a cluster's workers")
+        parser.add_argument("--scheduler", metavar="ADDRESS", help="the Dask scheduler, such as tcp://10.0.0.1:8786")
+        words = "train runs of one shape side by side in one process (default on CUDA)"
+        parser.add_argument("--together", action=argparse.BooleanOptionalAction, help=words)
+        _add_place(parser)
+
+    return do, arguments
+
+
+def export(system: System) -> Command:
+    """Copy chosen checkpoints of finished runs into data/, as float16."""
+
+    def do(args: argparse.Namespace) -> None:
+        if args.name is not None and len(args.folders) > 1:
+            raise ValueError("--name is for one run")
+        for folder in args.folders:
+            run = system.run.open(folder)
+            if not run.finished:
+                raise ValueError(f"{folder} is not finished: it stands at step {run.steps[-1] if run.steps else 0}")
+            steps = [run.config.steps] if args.steps is None else args.steps
+            print(f"exported: {export_run(folder, args.name or run.name, system.run, steps)}")
+
+    def arguments(parser: Parser) -> None:
+        parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path, help="the folders of finished runs")
+        parser.add_argument("--name", help=f"what to call a run in data/{system.run.shelf}; default: its folder's name")
+        words = "steps of the checkpoints to copy, such as 0,500,2000-3000:100 (default: the last)"
+        parser.add_argument("--steps", type=whole_numbers, help=words)
+
+    return do, arguments
+
+
+def board(systems: Mapping[str, System]) -> Command:
+    """Measure all claims on the shipped runs and sweeps, and write data/scoreboard.csv."""
+
+    def do(args: argparse.Namespace) -> None:
+        import torch
+
+        with torch.no_grad():
+            table = make_board(claims_of(systems.values()), sources_of(systems.values()))
+        write_atomic(data_folder() / "scoreboard.csv", board_text(table))
+        write_manifest(made=["scoreboard.csv"])
+        for name, row in table.iterrows():
+            print(f"{row['held']:>2} of {row['runs']:<2}  {row['verdict']:<12}  {name}")
+
+    return do, lambda parser: None
+
+
+OF_A_SYSTEM = {"train": train, "sweep": sweep, "export": export}
+
+
+def run_command(systems: Mapping[str, System], others: Mapping[str, Command], argv: Sequence[str] | None = None) -> int:
+    """Parse and run one command; bad input gives one line on stderr and exit code 2.
+
+    `train`, `sweep` and `export` take a system's name first; without one they mean the first of `systems`.
+    """
+    argv = list(sys.argv[1:] if argv is None else argv)
+    named = argv.pop(1) if len(argv) > 1 and argv[0] in OF_A_SYSTEM and argv[1] in systems else None
+    system = systems[named or next(iter(systems))]
+    main = Parser(prog="python -m assign_add_lib", description="Small transformers that learn to compose skills.")
+    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, command: Command, words: str, usage: str = "") -> None:
+        do, arguments = command
+        made = commands.add_parser(name, help=words, description=words, epilog=usage)
+        made.set_defaults(do=do)
+        arguments(made)
+
+    for name, make in OF_A_SYSTEM.items():
+        hint = f"For those of another system, name it first: {name} {{{','.join(systems)}}} ..."
+        usage = f"These are the options of {system.name}. {hint}"
+        add(name, make(system), make.__doc__, usage)
+    add("board", board(systems), board.__doc__)
+    for name, command in others.items():
+        add(name, command, command[0].__doc__)
+    args = main.parse_args(argv)
+    try:
+        args.do(args)
+    except MemoryError:
+        return refuse("there is not enough memory")
+    except (*FAILURES, OverflowError) as error:
+        return refuse(error)
+    return 0

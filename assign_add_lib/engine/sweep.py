@@ -1,0 +1,264 @@
+"""Sweeps: a grid of runs, trained by processes here, by a cluster, or together on one GPU, and their table.
+
+Every run has a folder of its own, FOLDER/NAME, as `train` writes it, and once finished a row.csv.  Whatever stops a
+sweep, the same call continues it: finished runs are skipped, unfinished ones are resumed.
+"""
+
+import itertools
+import math
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import joblib
+import torch
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from .cluster import on_cluster
+from .files import check_writable, remove_unfinished
+from .folder import CONFIG, METRICS
+from .learner import Config, choose_device
+from .lock import lock_file
+from .log import Log
+from .loop import FAILURES, Stopped, always, begin, follow_together
+from .progress import progress_bar
+from .system import System
+from .table import read_row, write_row, write_table
+
+Values = Mapping[str, Sequence]  # values of settings, of which all combinations are meant
+
+
+MOST_RUNS = 10_000  # in one part of a sweep
+MOST_TOLD = 3  # failures in one error
+
+
+def grid(kind: type[Config], parts: Sequence[Values]) -> dict[str, Config]:
+    """All combinations of the values in each part, as configs of a kind: run name -> config.
+
+    The name tells what varies, such as `seed-1_r-0.3`.  ValueError for an unknown setting, an empty list, a bad value, or
+    two runs of one name.
+    """
+    for setting, each in (item for values in parts for item in values.items()):
+        if setting not in kind.settings():
+            raise ValueError(f"there is no setting {setting} to sweep")
+        if not each:
+            raise ValueError(f"{setting} has no values to sweep")
+    named, configs = varied(kind, parts), {}
+    for values in parts:
+        if (runs := math.prod(map(len, values.values()))) > MOST_RUNS:
+            raise ValueError(f"a sweep of {runs} runs is too much; the most is {MOST_RUNS}")
+        for combination in itertools.product(*values.values()):
+            config = kind.of(**dict(zip(values, combination)))
+            name = config.label(named)
+            if configs.setdefault(name, config) != config:
+                raise ValueError(f"two different runs would be called {name}; sweep fewer settings at once")
+    return configs
+
+
+def varied(kind: type[Config], parts: Sequence[Values]) -> list[str]:
+    """The settings that take more than one value in a sweep; where none does, all that are given, so that a run has a name.
+
+    A part that leaves a setting out takes its default.
+    """
+    given = list(dict.fromkeys(setting for part in parts for setting in part))
+    default = {setting: [kind.settings()[setting].default] for setting in given}
+    values = {setting: {value for part in parts for value in part.get(setting, default[setting])} for setting in given}
+    return [setting for setting in given if len(values[setting]) > 1] or given
+
+
+def _finished(system: System, folder: Path) -> bool:
+    return (folder / CONFIG).exists() and system.run.open(folder).finished
+
+
+def _finish(
+    system: System, config: Config, folder: Path, device: str | None, command: str, wanted: Callable[[], bool] = always
+) -> str | None:
+    """Bring one run to its end, from wherever it stands, and write its row; returns what went wrong, if anything."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        if not _finished(system, folder):
+            system.train(config, folder, device, progress=False, command=command, wanted=wanted)
+        if not wanted():
+            return f"{folder.name}: given up by the sweep"
+        write_row(system, folder)
+    except FAILURES as error:
+        return f"{folder.name}: {error}"
+    finally:
+        torch.set_num_threads(threads)
+    return None
+
+
+def _finish_together(
+    system: System, configs: Mapping[str, Config], folder: Path, device: torch.device, command: str
+) -> Iterator[str | None]:
+    """Bring runs to their ends as ensembles of those that may share one; yields for each what `_finish` would return."""
+    groups, failed = defaultdict(list), set()
+    with ExitStack() as opened:
+        for name, config in configs.items():
+            try:
+                if not _finished(system, folder / name):
+                    log = opened.enter_context(Log.open(system.learner(config, device), folder / name, command))
+                    begin(log)
+                    groups[system.ensemble.shared(config), log.learner.step].append(log)
+            except FAILURES as error:
+                failed.add(name)
+                yield f"{name}: {error}"
+        for logs in groups.values():
+            while logs:
+                try:
+                    follow_together(logs, system.ensemble([log.learner for log in logs]))
+                    break
+                except Stopped as stopped:
+                    failed.add(stopped.log.folder.name)
+                    yield str(stopped)
+                    logs = [log for log in logs if log is not stopped.log]
+                    for log in logs:  # the others go on without it, from where they were last kept
+                        log.take_up(system.learner(log.learner.config, device))
+    for name in configs.keys() - failed:
+        yield _finish(system, configs[name], folder / name, str(device), command)
+
+
+def _finish_here(
+    system: System, configs: Mapping[str, Config], folder: Path, jobs: int | None, device: str | None, command: str
+) -> Iterator[str | None]:
+    """Bring runs to their ends by processes here, no more than there are runs; yields what `_finish` returns."""
+    ends = {"inner_max_num_threads": 1, "initializer": end_with, "initargs": (os.getpid(),)}
+    with joblib.parallel_config("loky", n_jobs=max(1, min(jobs or joblib.cpu_count(), len(configs))), **ends):
+        work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="all", batch_size=1)
+        try:
+            yield from work(
+                joblib.delayed(_finish)(system, config, folder / name, device, command) for name, config in configs.items()
+            )
+        except TerminatedWorkerError:
+            raise RuntimeError("a worker process died; run the same command again to continue") from None
+
+
+def _finish_on_cluster(
+    system: System, configs: Mapping[str, Config], folder: Path, scheduler: str, device: str | None, command: str
+) -> Iterator[str | None]:
+    """Bring runs to their ends by the workers of a cluster; yields what `_finish` returns."""
+    work = {name: partial(_finish, system, config, folder / name, device, command) for name, config in configs.items()}
+    for name, outcome in on_cluster(scheduler, work):
+        yield f"{name}: {outcome}" if isinstance(outcome, Exception) else outcome
+
+
+def _steps_done(folder: Path) -> int:
+    try:
+        return int((folder / METRICS).read_text().splitlines()[-1].partition(",")[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def end_with(parent: int, every: float = 1.0) -> None:
+    """In a worker process: end it, in the middle of its run, once the process that started it is gone."""
+
+    def follow() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def _progress(folders: list[Path], total: int, shown: bool, every: float = 1.0):
+    """A bar over the steps of all runs, read from their folders, wherever they are trained."""
+    stop = threading.Event()
+
+    def done() -> int:
+        return sum(_steps_done(folder) for folder in folders)
+
+    with progress_bar("sweep", total, done(), shown) as bar:
+
+        def follow() -> None:
+            while not stop.wait(every):
+                bar.update(done() - bar.n)
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield bar
+        finally:
+            stop.set()
+            thread.join()
+            bar.update(done() - bar.n)
+
+
+def _check_same(system: System, folder: Path, configs: Mapping[str, Config]) -> None:
+    """ValueError where a run with another config stands in the place of one of these."""
+    for name, config in configs.items():
+        try:
+            other = (folder / name / CONFIG).exists() and system.run.open(folder / name).config != config
+        except (ValueError, OSError):  # a damaged run is told of when its turn comes, and stops no other
+            continue
+        if other:
+            raise ValueError(f"{folder / name} holds a run with another config; choose another folder")
+
+
+def sweep(
+    system: System,
+    parts: Sequence[Values],
+    folder: str | Path,
+    table: str | Path | None = None,
+    jobs: int | None = None,
+    backend: str = "loky",
+    scheduler: str | None = None,
+    device: str | None = None,
+    together: bool | None = None,
+    progress: bool = True,
+    command: str = "",
+) -> Path:
+    """Train a grid of runs of a system (see `grid`) into FOLDER/NAME each, and write their table; returns the table's path.
+
+    `jobs` processes of one thread each, as many as cores by default; with backend "dask" the workers of the cluster at
+    `scheduler`, which must see `folder` under the same path.  `together` trains the runs that share shapes in this
+    process with a leading run dimension, the default on CUDA where the system can.  The table is written anew after each
+    run.  A run that fails does not stop the others: ValueError names them in the end.  RuntimeError where a worker died.
+    """
+    if backend not in ("loky", "dask"):
+        raise ValueError(f"the backend must be loky or dask, not {backend!r}")
+    if (backend == "dask") != (scheduler is not None):
+        raise ValueError("the dask backend needs the address of a scheduler, and only it takes one")
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs must be at least 1, not {jobs}")
+    if together and (system.ensemble is None or scheduler):
+        raise ValueError(f"runs of {system.name} cannot be trained together {'on a cluster' if scheduler else ''}".rstrip())
+    folder = Path(folder).resolve()
+    table = Path(table).resolve() if table else folder / "table.csv"
+    configs = grid(system.config, parts)
+    _check_same(system, folder, configs)
+    place = None if scheduler else choose_device(device)
+    if together is None:
+        together = system.ensemble is not None and place is not None and place.type == "cuda"
+    if table.is_dir():
+        raise ValueError(f"{table} is a folder; the table goes into a file")
+
+    def write() -> None:
+        rows = [read_row(folder / name, config) for name, config in configs.items()]
+        write_table(system, table, rows, list(dict.fromkeys([*system.columns, *varied(system.config, parts)])))
+
+    pending = {name: config for name, config in configs.items() if not read_row(folder / name, config)}
+    if together:
+        outcomes = _finish_together(system, pending, folder, place, command)
+    elif scheduler:
+        outcomes = _finish_on_cluster(system, pending, folder, scheduler, device, command)
+    else:
+        outcomes = _finish_here(system, pending, folder, jobs, device, command)
+    folders, failures = [folder / name for name in configs], []
+    with lock_file(table), _progress(folders, sum(each.steps for each in configs.values()), progress):
+        check_writable(folder)
+        remove_unfinished(table.parent, table.name)
+        write()
+        for failure in outcomes:
+            failures += [failure] if failure else []
+            write()
+    if failures:
+        told = sorted(failures)[:MOST_TOLD] + [f"and {len(failures) - MOST_TOLD} more"] * (len(failures) > MOST_TOLD)
+        raise ValueError(f"{len(failures)} of {len(configs)} runs failed: {'; '.join(told)}")
+    return table
