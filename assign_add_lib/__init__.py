@@ -1,10 +1,45 @@
-"""Assign and Add: how a small transformer learns to compose variable binding with modular addition."""
+"""Assign and Add: how a small transformer learns to compose variable binding with modular addition.
 
-from .circuits import last_logits
-from .model import Weights, forward
-from .runs import load_run
-from .task import Problem, Split, Task
-from .training import TrainConfig, train
+A map of the package.  Each entry imports only entries above it in this list.
+
+    engine/        what any system needs: learner, run folder, files, sweep, command line, scoreboard
+    task           problems, their tokens, and what training never sees           chapter 1
+    sampling       whole batches of problems                                      chapter 1
+    model          the network's weights and its plain forward                    chapter 2
+    circuits       the tables over 90 embeddings, and the factored forward        chapters 2, 3, 5, 8
+    measures       accuracies and the seven progress measures                     chapters 3, 11
+    handmade       the network written by hand                                    chapter 10
+    training       config, learner and runs of the study's network                chapter 3
+    ensemble       runs that share shapes, trained side by side
+    speed          the table of speeds                                            chapter 3
+    analysis/      mistakes, shortcuts, statistics, fourier, probes, interventions, phases, history   chapters 1, 4 to 12
+    theory/        the gradient theorem                                           chapter 13
+    claims/        what the study says, put to the runs                           chapter 12
+    companions/    systems from elsewhere, five files each                        part IV
+    systems        every system, defined once
+    views/         figures, attention views, sliders                              all chapters
+    checks/        the exercises' checks, a module a chapter                      all chapters
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .circuits import last_logits
+    from .model import Weights, forward
+    from .task import Problem, Split, Task
+    from .training import TrainConfig, load_run, train
 
 __all__ = ["Problem", "Split", "Task", "TrainConfig", "Weights", "forward", "last_logits", "load_run", "train"]
 __version__ = "0.1.0"
+
+_HOMES = {"circuits": ("last_logits",), "model": ("Weights", "forward"), "task": ("Problem", "Split", "Task")}
+_HOMES["training"] = ("TrainConfig", "load_run", "train")
+
+
+def __getattr__(name: str):
+    """Import a public name where it is first asked for: torch takes seconds, and the command line must react to Ctrl-C."""
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

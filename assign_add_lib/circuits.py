@@ -10,9 +10,7 @@ import math
 import torch
 from torch import Tensor
 
-from .model import Activations, Weights, run
-from .sampling import value_positions
-from .task import STUDY, Task
+from .model import Activations, Weights, trace
 
 
 def embedding_table(weights: Weights) -> Tensor:
@@ -20,13 +18,20 @@ def embedding_table(weights: Weights) -> Tensor:
     return torch.cat([weights.W_E, weights.W_pos])
 
 
+def _check_layer(layer: int) -> None:
+    if layer not in (1, 2):
+        raise ValueError(f"the layers are 1 and 2, not {layer!r}")
+
+
 def QK(weights: Weights, layer: int) -> Tensor:
-    """W_Q W_K^T / sqrt(d_head) of a layer, (d_model, d_model): queries on the left, keys on the right."""
+    """W_Q W_K^T / sqrt(d_head) of layer 1 or 2, (d_model, d_model): queries on the left, keys on the right."""
+    _check_layer(layer)
     return weights.W_Q[layer - 1] @ weights.W_K[layer - 1].T / math.sqrt(weights.W_Q.shape[-1])
 
 
 def OV(weights: Weights, layer: int) -> Tensor:
-    """W_V W_O of a layer, (d_model, d_model): what attention moves."""
+    """W_V W_O of layer 1 or 2, (d_model, d_model): what attention moves."""
+    _check_layer(layer)
     return weights.W_V[layer - 1] @ weights.W_O[layer - 1]
 
 
@@ -41,21 +46,21 @@ def ov_table(weights: Weights) -> Tensor:
     return embedding_table(weights) @ OV(weights, 1)
 
 
-def position_scores(weights: Weights, task: Task = STUDY) -> Tensor:
+def position_scores(weights: Weights) -> Tensor:
     """P QK1 P^T over the positions of the assignments, (room, room).  Figure 7a."""
-    P = weights.W_pos[: task.room]
+    P = weights.W_pos[: weights.task.room]
     return P @ QK(weights, 1) @ P.T
 
 
-def variable_identity(weights: Weights, task: Task = STUDY) -> Tensor:
+def variable_identity(weights: Weights) -> Tensor:
     """(E_var OV1) QK2 (E_var OV1)^T, (V, V): does a moved variable look for its own name?  Figure 7b."""
-    moved = weights.W_E[task.first_variable :] @ OV(weights, 1)
+    moved = weights.W_E[weights.task.first_variable :] @ OV(weights, 1)
     return moved @ QK(weights, 2) @ moved.T
 
 
-def bare_addition(weights: Weights, task: Task = STUDY) -> Tensor:
+def bare_addition(weights: Weights) -> Tensor:
     """Logits (N, N, N) of relu((E_x + E_y) OV2 W_in) W_out W_U for all pairs (x, y): no attention, no skip path."""
-    pre = weights.W_E[: task.n_numbers] @ OV(weights, 2) @ weights.W_in  # (N, d_mlp), one operand's share
+    pre = weights.W_E[: weights.task.n_numbers] @ OV(weights, 2) @ weights.W_in  # (N, d_mlp), one operand's share
     return (pre[:, None] + pre).relu() @ (weights.W_out @ weights.W_U)
 
 
@@ -64,6 +69,12 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
 
     Layer 1 is read off the tables of C, layer 2 is computed for the one query at `=`, and no (batch, pos, d_model)
     tensor is ever made.
+
+    >>> weights, tokens = Weights.init(), Problem.parse("b=17, b+19=?").tokens()[None]
+    >>> last_logits(weights, tokens).shape
+    torch.Size([1, 59])
+    >>> torch.allclose(last_logits(weights, tokens), forward(weights, tokens)[:, -1], atol=1e-5)
+    True
     """
     w, length, d_vocab = weights, tokens.shape[1], len(weights.W_E)
     QK1, QK2 = (w.W_Q @ w.W_K.mT / math.sqrt(w.W_Q.shape[-1])).unbind()
@@ -112,7 +123,7 @@ def layer_1_terms(weights: Weights, tokens: Tensor) -> Tensor:
     They sum to the score; entries in the future, which the causal mask removes, are filled in all the same.
     """
     S = qk_table(weights)
-    t = tokens  # rows of S for the tokens
+    t = weights.task.check(tokens)  # rows of S for the tokens
     p = (len(weights.W_E) + torch.arange(tokens.shape[1], device=tokens.device)).expand_as(tokens)  # and for the positions
     return torch.stack([S[row[:, :, None], column[:, None]] for row in (t, p) for column in (t, p)], 1)
 
@@ -121,14 +132,14 @@ QUERY_SOURCES = ("own", "operand tokens", "rest of layer 1")
 KEY_SOURCES = ("own", "token before", "rest of layer 1")
 
 
-def layer_2_terms(weights: Weights, tokens: Tensor, task: Task = STUDY) -> Tensor:
+def layer_2_terms(weights: Weights, tokens: Tensor) -> Tensor:
     """The nine terms of the layer-2 score of `=` for every key, (batch, query source, key source, key).
 
     Query sources at `=`: its own token and position; the two operand tokens, moved by layer 1 with its attention; the
     rest of what layer 1 added.  Key sources: the key's own token and position; the token before it, moved by layer 1;
     the rest of what layer 1 added.  The sources sum to the residual stream, so the nine terms sum to the score.
     """
-    activations = run(weights, tokens)
+    task, activations = weights.task, trace(weights, weights.task.check(tokens))
     own, added, A = activations.resid_pre, activations.attn_out[:, 0], activations.pattern[:, 0]
     moved = weights.W_E[tokens] @ OV(weights, 1)  # (batch, pos, d_model)
     operands = [task.left, task.right]
@@ -140,10 +151,11 @@ def layer_2_terms(weights: Weights, tokens: Tensor, task: Task = STUDY) -> Tenso
     return torch.einsum("bqd,de,bkje->bqkj", query, QK(weights, 2), key)
 
 
-def mlp_input_sources(weights: Weights, activations: Activations, tokens: Tensor, task: Task = STUDY) -> dict[str, Tensor]:
+def mlp_input_sources(weights: Weights, activations: Activations, tokens: Tensor) -> dict[str, Tensor]:
     """What the MLP reads at `=`, split by where it comes from: name -> (batch, d_model); the parts sum to `mlp_in`."""
+    task = weights.task
     attention = activations.pattern[:, 1, task.last]  # (batch, key), of layer 2
-    added = torch.zeros_like(attention).scatter(1, value_positions(tokens, task), 1.0)
+    added = torch.zeros_like(attention).scatter(1, task.value_positions(tokens), 1.0)
     embedded, from_layer_1, OV2 = weights.W_E[tokens], activations.attn_out[:, 0], OV(weights, 2)
 
     def moved(weight, content):
@@ -156,5 +168,5 @@ def mlp_input_sources(weights: Weights, activations: Activations, tokens: Tensor
         "layer 1, by way of layer 2": moved(attention, from_layer_1),
         "layer 1 at =": from_layer_1[:, task.last],
         "token =": embedded[:, task.last],
-        "position 15": weights.W_pos[task.last].expand(len(tokens), -1),
+        "position of =": weights.W_pos[task.last].expand(len(tokens), -1),
     }

@@ -6,7 +6,7 @@ Layer 2 scores two conditions, asked for and a number, and reads where both hold
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -17,15 +17,32 @@ from .task import STUDY, Task
 FREQUENCIES = (1, 11, 15, 25, 27)
 
 
-def margin(frequencies: Sequence[int], N: int = STUDY.n_numbers) -> float:
+def blocks(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Coordinates in named blocks, one after the other: name -> slice, from name -> number of coordinates."""
+    found, start = {}, 0
+    for name, size in sizes.items():
+        found[name] = slice(start, start + size)
+        start += size
+    return found
+
+
+def _checked(frequencies: Sequence[int]) -> tuple[int, ...]:
+    """The frequencies, once they are found whole: others have no period of N."""
+    for k in frequencies:
+        if int(k) != k:
+            raise ValueError(f"frequencies are whole numbers, not {k!r}")
+    return tuple(frequencies)
+
+
+def margin(frequencies: Sequence[int], N: int) -> float:
     """The least lead of the right logit over another, sum_k |cos(pi k (x-y)/N)| (1 - cos(2 pi k d/N)), of all x-y and d != 0."""
-    k = torch.tensor(frequencies, dtype=torch.float64)[:, None]
+    k = torch.tensor(_checked(frequencies), dtype=torch.float64)[:, None]
     difference = torch.arange(N, dtype=torch.float64)
     lead = (math.pi * k * difference / N).cos().abs().T @ (1 - (2 * math.pi * k * difference[1:] / N).cos())
     return lead.min().item()
 
 
-def coordinates(frequencies: Sequence[int] = FREQUENCIES, task: Task = STUDY) -> dict[str, slice]:
+def residual_blocks(frequencies: Sequence[int] = FREQUENCIES, task: Task = STUDY) -> dict[str, slice]:
     """The blocks of the residual stream by name, 6 K + 2 V + T + 1 coordinates in all for K frequencies."""
     wave = 2 * len(frequencies)
     sizes = {
@@ -37,14 +54,13 @@ def coordinates(frequencies: Sequence[int] = FREQUENCIES, task: Task = STUDY) ->
         "operands": wave,  # the Fourier features of the two numbers, added up
         "answer": wave,  # those of their sum
     }
-    ends = torch.tensor([0, *sizes.values()]).cumsum(0).tolist()
-    return {name: slice(start, end) for name, start, end in zip(sizes, ends, ends[1:])}
+    return blocks(sizes)
 
 
-def waves(frequencies: Sequence[int] = FREQUENCIES, task: Task = STUDY) -> Tensor:
+def fourier_features(frequencies: Sequence[int] = FREQUENCIES, task: Task = STUDY) -> Tensor:
     """cos(2 pi k n/N) of every number n for each frequency k, then the sines, (N, 2 K)."""
     n = torch.arange(task.n_numbers, dtype=torch.float64)[:, None]
-    angle = 2 * math.pi * n * torch.tensor(frequencies, dtype=torch.float64) / task.n_numbers  # (N, K)
+    angle = 2 * math.pi * n * torch.tensor(_checked(frequencies), dtype=torch.float64) / task.n_numbers  # (N, K)
     return torch.cat([angle.cos(), angle.sin()], 1)
 
 
@@ -71,8 +87,8 @@ def weights(
     `threshold` is taken off every neuron's input, which lies between -1 and 1; layer 2 moves the mark `is number` for it.
     Raises ValueError where frequencies cannot tell all answers apart, or the sizes are too small.
     """
-    frequencies = tuple(frequencies)
-    at, N = coordinates(frequencies, task), task.n_numbers
+    frequencies = _checked(frequencies)
+    at, N = residual_blocks(frequencies, task), task.n_numbers
     if not frequencies or margin(frequencies, N) < 1e-9:
         raise ValueError(f"the frequencies {frequencies} cannot tell all sums modulo {N} apart; an even modulus never works")
     K, used, most = len(frequencies), at["answer"].stop, d_mlp // len(frequencies)
@@ -82,13 +98,34 @@ def weights(
         raise ValueError(f"{K} frequencies need at least a {needed}, not {d_model} and {d_mlp}")
     shapes = weight_shapes(task.d_vocab, task.length, N, d_model, d_model, d_mlp)
     w = {name: torch.zeros(shape, dtype=torch.float64) for name, shape in shapes.items()}
-    wave, V = waves(frequencies, task), task.n_variables
+    _embed(w, at, frequencies, task)
+    _attend(w, at, task, previous, operands, match, number, marked=bool(threshold))
+    _add(w, at, K, phases, threshold)
+    w["W_U"][at["answer"]] = scale * fourier_features(frequencies, task).T
+    return Weights(**w).to(torch.float32)
 
-    # embeddings; +, = and PAD stay zero, as their positions or nothing at all say enough
-    w["W_E"][:N, at["number"]] = wave
-    w["W_E"][:N, at["is number"]] = 1
-    w["W_E"][task.first_variable :, at["variable"]] = torch.eye(V, dtype=torch.float64)
+
+def _embed(w: dict[str, Tensor], at: dict[str, slice], frequencies: Sequence[int], task: Task) -> None:
+    """Write the embeddings; +, = and PAD stay zero, as their positions or nothing at all say enough."""
+    w["W_E"][: task.n_numbers, at["number"]] = fourier_features(frequencies, task)
+    w["W_E"][: task.n_numbers, at["is number"]] = 1
+    w["W_E"][task.first_variable :, at["variable"]] = torch.eye(task.n_variables, dtype=torch.float64)
     w["W_pos"][:, at["position"]] = torch.eye(task.length, dtype=torch.float64)
+
+
+def _attend(
+    w: dict[str, Tensor],
+    at: dict[str, slice],
+    task: Task,
+    previous: float,
+    operands: float,
+    match: float,
+    number: float,
+    marked: bool,
+) -> None:
+    """Write both layers of attention; `marked` lets layer 2 move the mark `is number` too."""
+    d_model, V = w["W_E"].shape[1], task.n_variables
+    same = torch.eye(V, dtype=torch.float64)
 
     # who reads whom: QK written into W_Q, with W_K the identity
     QK = torch.zeros(2, d_model, d_model, dtype=torch.float64)
@@ -98,18 +135,20 @@ def weights(
         QK[0, position[query], position[query - 1]] = previous
     QK[0, right, plus] = QK[0, last, left] = QK[0, last, right] = previous
     QK[1, last, left] = QK[1, last, right] = operands
-    QK[1, at["moved"], at["moved"]] = 2 * match * torch.eye(V, dtype=torch.float64)  # `=` holds half of each operand
+    QK[1, at["moved"], at["moved"]] = 2 * match * same  # `=` holds half of each operand
     QK[1, last, at["is number"]] = number
     w["W_Q"], w["W_K"][:] = QK * math.sqrt(d_model), torch.eye(d_model)
 
     # what is moved: OV written into W_V, with W_O the identity
-    w["W_V"][0, at["variable"], at["moved"]] = torch.eye(V, dtype=torch.float64)
-    w["W_V"][1, at["number"], at["operands"]] = torch.eye(2 * K, dtype=torch.float64)
-    if threshold:
+    w["W_V"][0, at["variable"], at["moved"]] = same
+    w["W_V"][1, at["number"], at["operands"]] = torch.eye(at["number"].stop - at["number"].start, dtype=torch.float64)
+    if marked:
         w["W_V"][1, at["is number"], at["is number"]] = 1  # `=` has room for it: it is no number itself
     w["W_O"][:] = torch.eye(d_model)
 
-    # neuron j of frequency k: relu(cos(k x + phase) + cos(k y + phase)), read out at twice the phase
+
+def _add(w: dict[str, Tensor], at: dict[str, slice], K: int, phases: int, threshold: float) -> None:
+    """Write the MLP: neuron j of frequency k is relu(cos(k x + phase) + cos(k y + phase)), read out at twice the phase."""
     phase = 2 * math.pi * torch.arange(phases, dtype=torch.float64) / phases
     for k in range(K):
         neurons = slice(k * phases, (k + 1) * phases)
@@ -119,5 +158,3 @@ def weights(
         cosine, sine = at["answer"].start + k, at["answer"].start + K + k
         w["W_out"][neurons, cosine] = (2 * phase).cos() * 3 * math.pi / phases
         w["W_out"][neurons, sine] = -(2 * phase).sin() * 3 * math.pi / phases
-    w["W_U"][at["answer"]] = scale * wave.T
-    return Weights(**w).to(torch.float32)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -16,6 +17,13 @@ class Weights:
 
     Vectors are rows: x @ W.  The first axis of the attention matrices is the layer; layer 1 has no MLP.
     There are no biases and no normalisation.  Raises ValueError where shapes do not fit each other.
+
+    >>> weights = Weights.init(Task(n_numbers=5, n_variables=3, length=10), seed=0, d_model=16, d_mlp=32)
+    >>> weights.W_E.shape, weights.W_in.shape
+    (torch.Size([11, 16]), torch.Size([16, 32]))
+    >>> weights.task
+    Task(n_numbers=5, n_variables=3, length=10)
+    >>> silent = weights.replace(W_out=0 * weights.W_out)  # the same network without its MLP
     """
 
     W_E: Tensor  # (d_vocab, d_model) token embeddings
@@ -47,6 +55,11 @@ class Weights:
     def d_model(self) -> int:
         """Width of the residual stream."""
         return self.W_E.shape[-1]
+
+    @cached_property
+    def task(self) -> Task:
+        """The task whose sizes these weights have; ValueError where there is none."""
+        return Task.of_sizes(len(self.W_E), len(self.W_pos), self.W_U.shape[-1])
 
     def tensors(self) -> dict[str, Tensor]:
         """The weights by name."""
@@ -152,8 +165,10 @@ class Activations(NamedTuple):
     logits: Tensor  # (batch, pos, N)
 
 
-def run(weights: Weights, tokens: Tensor) -> Activations:
-    """The plain forward on token ids (batch, pos), keeping every intermediate result."""
+def trace(weights: Weights, tokens: Tensor) -> Activations:
+    """The plain forward on token ids (batch, pos), keeping every intermediate result; ValueError for negative ids."""
+    if (tokens < 0).any():
+        raise ValueError("token ids are never negative")
     w = weights
     future = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool, device=tokens.device).triu(1)
     resid = resid_pre = w.W_E[tokens] + w.W_pos[: tokens.shape[1]]  # (batch, pos, d_model)
@@ -168,11 +183,21 @@ def run(weights: Weights, tokens: Tensor) -> Activations:
             kept.append(each)
     pre = resid @ w.W_in  # (batch, pos, d_mlp)
     mlp_out = pre.relu() @ w.W_out
-    logits = (resid + mlp_out) @ w.W_U
+    logits = (resid + mlp_out) @ w.W_U  # (batch, pos, N)
     per_layer = (torch.stack(each, 1) for each in (all_scores, patterns, attn_outs))
     return Activations(resid_pre, *per_layer, resid, pre, mlp_out, logits)
 
 
 def forward(weights: Weights, tokens: Tensor) -> Tensor:
-    """Logits (batch, pos, N) at every position, by the plain forward; the answer is read at the last."""
-    return run(weights, tokens).logits
+    """Logits (batch, pos, N) at every position, by the plain forward; the answer is read at the last.
+
+    >>> problems = [Problem.parse("b=17, b+19=?"), Problem.parse("3+4=?")]
+    >>> forward(Weights.init(), torch.stack([problem.tokens() for problem in problems])).shape
+    torch.Size([2, 16, 59])
+    """
+    return trace(weights, tokens).logits
+
+
+def read_out(weights: Weights, resid: Tensor) -> Tensor:
+    """Logits (..., N) from what the MLP reads, (..., d_model): through the MLP and beside it, then unembedded."""
+    return (resid + (resid @ weights.W_in).relu() @ weights.W_out) @ weights.W_U

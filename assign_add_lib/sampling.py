@@ -1,5 +1,6 @@
 """Whole batches of problems in a few tensor operations."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -7,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .task import STUDY, Split, Task
+from .task import Split, Task
 
 EVALUATION_SETS = (
     "0-var train",
@@ -125,8 +126,10 @@ def training_population(split: Split, r: float = 1.0) -> Population:
     """The training mixture: 0-var : 1-var left : 1-var right : 2-var = 12 : 10 : 10 : 10r.
 
     Every 1-var question form weighs 1, the 0-var form as much as there are variables, and all 2-var forms together
-    r times the 1-var forms of one side.
+    r times the 1-var forms of one side.  ValueError for an r below 0 or not finite.
     """
+    if not 0 <= r < math.inf:
+        raise ValueError(f"r must be a finite number of at least 0, not {r}")
     task, left, right = split.task, split.variables("left"), split.variables("right")
     two = forms(task, left, right)
     weights = (
@@ -205,24 +208,3 @@ def diagnostic_batch(split: Split, seed: int = 3, size: int = 512) -> Batch:
     sizes = [(size + 2 - place) // 3 for place in range(3)]
     parts = [Population(task, kind, split.train_pairs).sample(n, generator) for kind, n in zip(kinds, sizes)]
     return Batch(*(torch.cat(column) for column in zip(*parts)))
-
-
-def value_positions(tokens: Tensor, task: Task = STUDY) -> Tensor:
-    """Where the two numbers to add stand: (batch, 2) positions.
-
-    For a constant operand that is the operand's own position, for a variable the position of its assigned number.
-    """
-    operands = tokens[:, [task.left, task.right]]  # (batch, 2)
-    found = tokens[:, None, : task.room] == operands[:, :, None]  # (batch, 2, room)
-    own = torch.tensor([task.left, task.right], device=tokens.device)
-    return torch.where(operands >= task.first_variable, found.int().argmax(2) + 1, own)
-
-
-def right_answers(tokens: Tensor, task: Task = STUDY) -> Tensor:
-    """The answers (batch,) of problems given as token ids."""
-    return tokens.gather(1, value_positions(tokens, task)).sum(1) % task.n_numbers
-
-
-def assigned_numbers(tokens: Tensor, task: Task = STUDY) -> Tensor:
-    """Which positions (batch, pos) hold an assigned number."""
-    return (tokens < task.n_numbers) & (torch.arange(tokens.shape[1], device=tokens.device) < task.room)

@@ -17,12 +17,12 @@ from torch.nn.functional import cross_entropy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .circuits import last_logits
+from .engine.learner import choose_device
 from .ensemble import Ensemble
-from .log import choose_device
 from .model import Weights, forward
 from .sampling import Batch, training_population
 from .task import Split
-from .training import TrainConfig, Trainer
+from .training import StudyLearner, TrainConfig
 
 Step = Callable[[Batch], Tensor]
 THREADS = 2
@@ -88,7 +88,7 @@ def steps(config: TrainConfig) -> dict[str, Step]:
     }
 
 
-def measure(repeats: int, config: TrainConfig) -> dict[str, float]:
+def timings(repeats: int, config: TrainConfig) -> dict[str, float]:
     """Median seconds of each row, timed in turns so that other load falls on all alike.
 
     Every turn has fresh problems: on a batch learned by heart gradients vanish into slow denormal numbers.
@@ -129,19 +129,19 @@ def _pace(advance: Callable[[], object], steps: int) -> float:
 def _pace_alone(config: TrainConfig, steps: int, device: str) -> float:
     """The pace of a trainer in a process of its own, on one thread."""
     torch.set_num_threads(1)
-    return _pace(Trainer(config, device).advance, steps)
+    return _pace(StudyLearner(config, device).advance, steps)
 
 
 def runs_per_hour(steps: int, config: TrainConfig) -> dict[str, float]:
     """Runs of the config that one hour holds, evaluations aside: one by one, in parallel processes, batched."""
     device = str(choose_device())
-    seconds = {"one by one": _pace(Trainer(config, device).advance, steps)}
+    seconds = {"one by one": _pace(StudyLearner(config, device).advance, steps)}
     jobs = joblib.cpu_count()
     with joblib.Parallel(jobs, batch_size=1) as workers:
         for count in (1, steps):  # the first call starts the workers
             paces = workers(joblib.delayed(_pace_alone)(config, count, device) for _ in range(jobs))
     seconds[f"in {jobs} parallel processes"] = 1 / sum(1 / pace for pace in paces)
-    members = [Trainer(replace(config, seed=seed), device) for seed in range(ENSEMBLE)]
+    members = [StudyLearner(replace(config, seed=seed), device) for seed in range(ENSEMBLE)]
     seconds[f"batched, {ENSEMBLE} at a time"] = _pace(Ensemble(members).advance, -(-steps // ENSEMBLE)) / ENSEMBLE
     return {name: 3600 / (config.steps * each) for name, each in seconds.items()}
 
@@ -195,6 +195,6 @@ def main(repeats: int = 40, config: TrainConfig | None = None) -> None:
     try:
         print(f"batch {(config or TrainConfig()).batch_size}, {THREADS} threads, torch {torch.__version__}, {repeats} repeats")
         config = config or TrainConfig()
-        print(table(measure(repeats, config), peak_memory(), runs_per_hour(repeats, config)))
+        print(table(timings(repeats, config), peak_memory(), runs_per_hour(repeats, config)))
     finally:
         torch.set_num_threads(before)

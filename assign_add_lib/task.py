@@ -4,10 +4,12 @@ import math
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 
 import torch
 from torch import Tensor
 
+LARGEST = 1000  # of a task's sizes
 KINDS = ("0-var", "1-var left", "1-var right", "2-var")
 
 
@@ -27,6 +29,12 @@ class Task:
     A sequence holds up to `slots` assignments, each a variable and its number, then `+`, the left operand,
     the right operand and `=`.  Token ids: the numbers 0..N-1, then `+`, `=`, `PAD`, then the variables.
     Raises ValueError for sizes that leave no room for a problem with two variables.
+
+    >>> task = Task(n_numbers=5, n_variables=3, length=10)
+    >>> task.token_names
+    ('0', '1', '2', '3', '4', '+', '=', 'PAD', 'a', 'b', 'c')
+    >>> task.slots, task.left, task.right, task.last
+    (3, 7, 8, 9)
     """
 
     n_numbers: int = 59  # N, the modulus
@@ -38,6 +46,13 @@ class Task:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+            if value > LARGEST:
+                raise ValueError(f"{name} must be a whole number of at most {LARGEST}")
+
+    @classmethod
+    def of_sizes(cls, d_vocab: int, length: int, n_numbers: int) -> "Task":
+        """The task with these numbers of token ids, positions and answers; ValueError where there is none."""
+        return cls(n_numbers, d_vocab - n_numbers - 3, length)
 
     @property
     def slots(self) -> int:
@@ -111,6 +126,37 @@ class Task:
         """What the token ids of one sequence (length,) stand for."""
         return [self.token_name(token) for token in tokens.tolist()]
 
+    def check(self, tokens: Tensor) -> Tensor:
+        """The same sequences (batch, length), once they are found to be of this task; ValueError where they are not."""
+        if tokens.dim() != 2 or tokens.shape[1] != self.length:
+            raise ValueError(f"sequences of this task have shape (batch, {self.length}), not {tuple(tokens.shape)}")
+        if not ((tokens[:, self.room] == self.plus) & (tokens[:, self.last] == self.equal)).all():
+            raise ValueError(f"position {self.room} must hold + and position {self.last} must hold =, as token ids of this task")
+        return tokens
+
+    def assigned_numbers(self, tokens: Tensor) -> Tensor:
+        """Which positions (batch, length) hold an assigned number."""
+        return (self.check(tokens) < self.n_numbers) & (torch.arange(self.length, device=tokens.device) < self.room)
+
+    def value_positions(self, tokens: Tensor) -> Tensor:
+        """Where the two numbers to add stand: (batch, 2) positions.
+
+        For a constant operand that is the operand's own position, for a variable the position of its assigned number.
+        """
+        own = torch.tensor([self.left, self.right], device=tokens.device)
+        operands = self.check(tokens)[:, own]  # (batch, 2)
+        found = tokens[:, None, : self.room] == operands[:, :, None]  # (batch, 2, room)
+        return torch.where(operands >= self.first_variable, found.int().argmax(2) + 1, own)
+
+    def right_answers(self, tokens: Tensor) -> Tensor:
+        """The answers (batch,) of problems given as token ids."""
+        return tokens.gather(1, self.value_positions(tokens)).sum(1) % self.n_numbers
+
+    def kind_of(self, tokens: Tensor) -> Tensor:
+        """The kind of each problem (batch,), an index into `KINDS`."""
+        left, right = (self.check(tokens)[:, side] >= self.first_variable for side in (self.left, self.right))
+        return left + 2 * right.long()
+
 
 STUDY = Task()
 
@@ -134,12 +180,24 @@ def _read_symbol(text: str, task: Task, where: str) -> int | str:
     )
 
 
+def _is_number(value: object, task: Task) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and 0 <= value < task.n_numbers
+
+
 @dataclass(frozen=True)
 class Problem:
     """One problem: assignments of numbers to variables, and a left and a right operand.
 
     An operand is a number, or the name of an assigned variable.  `Problem((("c", 1), ("b", 17)), "b", 19)` is
     `c=1, b=17, b+19=?`.  Raises ValueError for a problem that the task cannot express.
+
+    >>> problem = Problem.parse("c=1, b=17, b+19=?")
+    >>> problem.answer, problem.kind
+    (36, '1-var left')
+    >>> problem.tokens()
+    tensor([64,  1, 63, 17, 61, 61, 61, 61, 61, 61, 61, 61, 59, 63, 19, 60])
+    >>> problem.task.names(problem.tokens())[-4:]
+    ['+', 'b', '19', '=']
     """
 
     assignments: tuple[tuple[str, int], ...]
@@ -154,8 +212,8 @@ class Problem:
                 raise ValueError(f"{variable!r} is not a variable; variables go from a to {task.variable_names[-1]}")
             if assigned.count(variable) > 1:
                 raise ValueError(f"the variable {variable} is assigned twice; each variable takes one number")
-            if not 0 <= value < task.n_numbers:
-                raise ValueError(f"{variable}={value}: numbers go from 0 to {task.n_numbers - 1}")
+            if not _is_number(value, task):
+                raise ValueError(f"{variable}={value}: numbers go from 0 to {task.n_numbers - 1}, and are whole")
         if len(assigned) > task.slots:
             raise ValueError(f"{len(assigned)} assignments do not fit; a sequence holds at most {task.slots}")
         for side, operand in (("left", self.left), ("right", self.right)):
@@ -163,8 +221,9 @@ class Problem:
                 if operand not in assigned:
                     known = ", ".join(assigned) or "none"
                     raise ValueError(f"the {side} operand {operand} is never assigned; assigned variables: {known}")
-            elif not 0 <= operand < task.n_numbers:
-                raise ValueError(f"the {side} operand {operand} is out of range; numbers go from 0 to {task.n_numbers - 1}")
+            elif not _is_number(operand, task):
+                numbers = f"numbers go from 0 to {task.n_numbers - 1}, and are whole"
+                raise ValueError(f"the {side} operand {operand} is out of range; {numbers}")
 
     @classmethod
     def parse(cls, text: str, task: Task = STUDY) -> "Problem":
@@ -263,6 +322,12 @@ class Split:
 
     `train_pairs` (N, N) is true where the ordered pair (x, y) may be added in training, in any form.  Variables
     (by index) in `never_right` are never the right operand in training, those in `never_left` never the left.
+
+    >>> split = Split.draw(Task(n_numbers=5, n_variables=6), seed=1, train_fraction=0.6)
+    >>> int(split.train_pairs.sum()), int(split.held_out_pairs.sum())
+    (15, 10)
+    >>> split.never_right, split.variables("right")
+    ((0,), (1, 2, 3, 4, 5))
     """
 
     task: Task
@@ -276,7 +341,7 @@ class Split:
         if not 0 < train_fraction <= 1:
             raise ValueError(f"train_fraction must be above 0 and at most 1, not {train_fraction!r}")
         n_pairs = task.n_numbers**2
-        n_train = math.floor(train_fraction * n_pairs + 1e-9)
+        n_train = math.floor(train_fraction * n_pairs + 1e-9)  # a product such as 0.07 * 100 falls just below a whole number
         if n_train == 0:
             raise ValueError(f"train_fraction {train_fraction} leaves none of the {n_pairs} pairs to train on")
         order = torch.randperm(n_pairs, generator=torch.Generator().manual_seed(seed))
@@ -290,18 +355,28 @@ class Split:
         """The split as plain values, the training pairs as the hexadecimal digits of one bit a pair."""
         bits = "".join("1" if pair else "0" for pair in self.train_pairs.flatten().tolist())
         return {
-            "train_pairs": f"{int(bits, 2):0{-(-len(bits) // 4)}x}",
+            "train_pairs": f"{int(bits, 2):0{math.ceil(len(bits) / 4)}x}",
             "never_right": list(self.never_right),
             "never_left": list(self.never_left),
         }
 
     @classmethod
     def from_dict(cls, task: Task, values: dict) -> "Split":
-        """Read back what `to_dict` wrote."""
-        n_pairs = task.n_numbers**2
-        bits = f"{int(values['train_pairs'], 16):0{n_pairs}b}"
-        if len(bits) != n_pairs:
+        """Read back what `to_dict` wrote; ValueError or KeyError where it is anything else."""
+        n_pairs, digits = task.n_numbers**2, values["train_pairs"]
+        if not isinstance(digits, str) or not re.fullmatch("[0-9a-f]+", digits):
+            raise ValueError("the pairs of the split are not hexadecimal digits")
+        bits = f"{int(digits, 16):0{n_pairs}b}"
+        if len(bits) != n_pairs or len(digits) != math.ceil(n_pairs / 4):
             raise ValueError(f"the split holds {len(bits)} pairs of numbers, not {n_pairs}")
+        if "1" not in bits:
+            raise ValueError("the split holds no pair of numbers to train on")
+        for name in ("never_right", "never_left"):
+            variables = values[name]
+            if not isinstance(variables, list) or not all(type(v) is int and 0 <= v < task.n_variables for v in variables):
+                raise ValueError(f"{name} of the split is not a list of variables by index")
+            if variables != sorted(set(variables)):
+                raise ValueError(f"{name} of the split is not in order")
         train_pairs = torch.tensor([bit == "1" for bit in bits]).view(task.n_numbers, -1)
         return cls(task, train_pairs, tuple(values["never_right"]), tuple(values["never_left"]))
 

@@ -1,19 +1,22 @@
 """Training: AdamW on fresh problems, with metrics, checkpoints, and resuming to the same bits."""
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from .circuits import last_logits
-from .log import Config, Learner, Log, choose_device, follow
+from .engine.learner import Config, Learner, choose_device
+from .engine.loop import follow
+from .engine.runs import RunFolder
 from .measures import PROGRESS_MEASURES, accuracies, progress_measures
 from .model import Weights
-from .sampling import EVALUATION_SETS, Batch, Population, diagnostic_batch, evaluation_sets, training_population
+from .sampling import EVALUATION_SETS, Batch, Population, diagnostic_batch, evaluation_sets, exact_sets, training_population
 from .task import STUDY, Split, Task
 
 METRICS = ("step", "loss", *EVALUATION_SETS, *PROGRESS_MEASURES)
@@ -22,7 +25,17 @@ BATCH_SEED = 1_000_000  # added to the seed, so that batches and initialisation 
 
 @dataclass(frozen=True)
 class TrainConfig(Config):
-    """Everything that decides a run, down to its bits on one machine; the defaults are the study's."""
+    """Everything that decides a run, down to its bits on one machine; the defaults are the study's.
+
+    >>> TrainConfig(seed=7).batch_size
+    512
+    >>> TrainConfig.of(seed=7, n_numbers=11).task
+    Task(n_numbers=11, n_variables=12, length=16)
+    >>> TrainConfig(lr=-1)
+    Traceback (most recent call last):
+        ...
+    ValueError: lr must be above 0, not -1.0
+    """
 
     seed: int = 42  # decides split, initialisation and batches
     steps: int = 30_000
@@ -42,21 +55,13 @@ class TrainConfig(Config):
     def __post_init__(self):
         super().__post_init__()
         self.at_least(1, "batch_size", "d_model", "d_mlp")
+        self.at_most(2**16, "batch_size", "d_model", "d_mlp")
         self.within(0, 1, "beta1", "beta2")
         self.within(0, math.inf, "r", "weight_decay")
         if not 0 < self.train_fraction <= 1:
             raise ValueError(f"train_fraction must be above 0 and at most 1, not {self.train_fraction}")
         if self.lr <= 0:
             raise ValueError(f"lr must be above 0, not {self.lr}")
-
-    @classmethod
-    def from_dict(cls, values: dict) -> "TrainConfig":
-        """Read a config back from plain values; ValueError names what is unknown or missing."""
-        names, task_names = ({each.name for each in fields(kind)} for kind in (cls, Task))
-        wrong = set(values) ^ names or set(values["task"]) ^ task_names
-        if wrong:
-            raise ValueError(f"the config has the wrong entries: {', '.join(sorted(wrong))}")
-        return cls(**{**values, "task": Task(**values["task"])})
 
 
 def adamw(weights: dict[str, Tensor], config: TrainConfig) -> torch.optim.AdamW:
@@ -70,10 +75,11 @@ def adamw(weights: dict[str, Tensor], config: TrainConfig) -> torch.optim.AdamW:
     )
 
 
-class Trainer(Learner):
+class StudyLearner(Learner):
     """A run of the study in progress: its split, its population of problems and its weights."""
 
     metrics = METRICS[1:]
+    shown = MappingProxyType(dict.fromkeys(("0-var train", "1-var train", "2-var train"), ".2f"))
     logits = staticmethod(last_logits)  # logits (batch, N) at `=` from weights and tokens
 
     def __init__(self, config: TrainConfig, device: torch.device | str = "cpu"):
@@ -92,18 +98,18 @@ class Trainer(Learner):
         return Batch(*(each.to(self.device) for each in batch))
 
     @cached_property
-    def _measured_on(self) -> tuple[Batch, dict[str, Batch], Batch]:
+    def _evaluated_on(self) -> tuple[Batch, dict[str, Batch], Batch]:
         """What the loss, the accuracies and the progress measures are taken on: always the same problems."""
         unseen = training_population(self.split, self.config.r).sample(2000, torch.Generator().manual_seed(4))
         sets = {name: self._placed(batch) for name, batch in evaluation_sets(self.split).items()}
         return self._placed(unseen), sets, self._placed(diagnostic_batch(self.split))
 
-    def measure(self) -> dict[str, float]:
+    def evaluate(self) -> dict[str, float]:
         """The loss on 2000 training problems, the nine accuracies and the seven progress measures."""
-        unseen, sets, diagnostic = self._measured_on
-        loss = cross_entropy(last_logits(self.weights, unseen.tokens), unseen.answers).item()
+        unseen, sets, diagnostic = self._evaluated_on
+        loss = self.finite(cross_entropy(last_logits(self.weights, unseen.tokens), unseen.answers).item())
         scores = dict.fromkeys(EVALUATION_SETS, math.nan) | accuracies(self.weights, sets)
-        return {"loss": loss} | scores | progress_measures(self.weights, diagnostic, self.config.task)
+        return {"loss": loss} | scores | progress_measures(self.weights, diagnostic)
 
     def notes(self) -> dict:
         """The split, as stored in config.json."""
@@ -120,9 +126,65 @@ def train(
 ) -> Path:
     """Train a network into a folder, or go on with the run that stands there; returns the folder.
 
-    The folder gets config.json, metrics.csv (a row every `log_every` steps), checkpoints/, and state.safetensors, from
-    which a killed run goes on.  It uses CUDA where present, unless `device` says otherwise.  `stop` ends early, to be
-    resumed.  Raises ValueError and OSError as `Log` does, and `Diverged` where the loss is not finite.
+    It uses CUDA where present, unless `device` says otherwise.  See `engine.loop.follow` for what the folder gets, and for
+    what is raised.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> config = TrainConfig(steps=2, batch_size=8, d_model=8, d_mlp=8, log_every=1, checkpoint_every=1, task=Task(5, 3, 8))
+    >>> with TemporaryDirectory() as runs:
+    ...     folder = train(config, f"{runs}/tiny", device="cpu", progress=False)
+    ...     load_run(folder).steps
+    [0, 1, 2]
     """
-    log = Log(Trainer(config, choose_device(device)), folder, command)
-    return follow(log, dict.fromkeys(("0-var train", "1-var train", "2-var train"), ".2f"), progress, stop)
+    return follow(StudyLearner(config, choose_device(device)), folder, command, progress, stop)
+
+
+class Run(RunFolder):
+    """One run of the study: config, split, metrics, and weights at its checkpoints."""
+
+    shelf, kind = "runs", TrainConfig
+    readers = MappingProxyType({"split": lambda config, values: Split.from_dict(config.task, values)})
+
+    @property
+    def task(self) -> Task:
+        """The sizes of its task."""
+        return self.config.task
+
+    @property
+    def split(self) -> Split:
+        """The pairs and variables that it was trained on, as stored, not drawn again."""
+        return self.described.notes["split"]
+
+    def _fit(self, tensors: dict[str, Tensor]) -> Weights:
+        weights, config = Weights(**tensors).to(torch.float32), self.config
+        if weights.task != self.task or (weights.d_model, weights.W_in.shape[1]) != (config.d_model, config.d_mlp):
+            raise ValueError
+        return weights
+
+    def weights(self, step: int | None = None) -> Weights:
+        """The weights at a checkpoint, the last by default, in float32; ValueError lists the steps there are."""
+        return self.read(step, self._fit)
+
+    def tensors(self, step: int | None = None) -> dict[str, Tensor]:
+        """The weights at a checkpoint by name."""
+        return self.weights(step).tensors()
+
+    def final(self) -> dict[str, float]:
+        """The accuracies of the last weights on the exact sets."""
+        return {f"exact {name}": value for name, value in accuracies(self.weights(), exact_sets(self.split)).items()}
+
+
+shipped_runs = Run.shipped
+
+
+def load_run(name: str | Path) -> Run:
+    """Open a shipped run by name, or any run by its folder; FileNotFoundError lists the runs there are.
+
+    >>> run = load_run("seed-42")
+    >>> run.config.train_fraction, run.steps[-1]
+    (0.7, 30000)
+    >>> tokens = Problem.parse("c=1, b=17, a=42, b+19=?").tokens()[None]
+    >>> last_logits(run.weights(), tokens).argmax(1)
+    tensor([36])
+    """
+    return Run.open(name)

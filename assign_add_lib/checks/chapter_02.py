@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..model import Weights, forward, run
+from ..model import Weights, forward, trace
 from ..task import Task
 from .common import as_tensor, exercise, expect, random_problem
 
@@ -76,7 +76,7 @@ def without_layer_2_attention(answer: Callable) -> None:
     weights = Weights.init(seed=random.randrange(2**31))
     lens = weights.to_transformer_lens()
     tokens = torch.stack([random_problem().tokens() for _ in range(20)])
-    activations = run(weights, tokens)
+    activations = trace(weights, tokens)
 
     without = activations.resid_pre + activations.attn_out[:, 0]  # the stream with layer 1's attention alone
     given = as_tensor(answer(lens, tokens), tuple(activations.logits.shape), "the answer")

@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from ..circuits import qk_table
-from ..model import Weights, run
+from ..model import Weights, trace
 from ..task import STUDY
 from .common import as_tensor, exercise, expect, random_problem
 
@@ -34,7 +34,7 @@ def score(answer: Callable) -> None:
     weights = Weights.init(STUDY, seed=random.randrange(2**31)).to(torch.float64)
     table, problem = qk_table(weights), random_problem()
     tokens = problem.tokens(seed=0)
-    truth = run(weights, tokens[None]).scores[0, 0]
+    truth = trace(weights, tokens[None]).scores[0, 0]
     for i in range(STUDY.length):
         for j in range(i + 1):
             given = as_tensor(answer(table, tokens, i, j), (), "the answer")
@@ -71,7 +71,7 @@ def reach(answer: Callable) -> None:
     expect(
         torch.allclose(sums, torch.ones_like(sums), atol=1e-5), f"each row should sum to 1; one of yours sums to {sums[0]:.3f}"
     )
-    for pattern, row in zip(run(weights, batch).pattern, given):
+    for pattern, row in zip(trace(weights, batch).pattern, given):
         truth = [sum(float(pattern[1, -1, t] * pattern[0, t, i]) for t in range(STUDY.length)) for i in range(STUDY.length)]
         expect(
             torch.allclose(row, torch.tensor(truth), atol=1e-5), "the rows sum to 1 but are not the sums of a_t times A_ti over t"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import torch
 
-from ..model import Weights, forward, run
-from ..runs import load_run
+from ..model import Weights, forward, trace
 from ..task import STUDY, Problem
+from ..training import load_run
 from .common import as_tensor, exercise, expect
 
 
@@ -53,7 +53,7 @@ def assigned_twice(answer: Callable) -> None:
         given = as_tensor(answer(weights, name, x, y, number), (2,), "the answer")
         v, rest = STUDY.token(name), [STUDY.pad] * 8
         tokens = torch.tensor([v, x, v, y, *rest, STUDY.plus, v, number, STUDY.equal])
-        patterns = run(weights, tokens[None]).pattern[0, :, -1]
+        patterns = trace(weights, tokens[None]).pattern[0, :, -1]
         truth, layer_1, on_names = patterns[1, [1, 3]], patterns[0, [1, 3]], patterns[1, [0, 2]]
         expect(not torch.allclose(given, layer_1, atol=1e-5), "these are the weights of layer 1; layer 2 is at index 1")
         expect(

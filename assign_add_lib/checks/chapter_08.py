@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 
 from ..circuits import OV, QK, layer_2_terms
-from ..model import Weights, run
+from ..model import Weights, trace
 from ..task import STUDY
 from .common import as_tensor, exercise, expect, random_problem
 
@@ -52,7 +52,7 @@ def binding_scores(answer: Callable) -> None:
     block = moved @ QK(weights, 2) @ moved.T
     for index in range(20):
         tokens = random_problem().tokens(seed=index)
-        pattern = run(weights, tokens[None]).pattern[0, 0]
+        pattern = trace(weights, tokens[None]).pattern[0, 0]
         given = as_tensor(answer(block, pattern, tokens), (STUDY.length,), "the answer")
         truth = layer_2_terms(weights, tokens[None])[0, 1, 1]
         for position in range(STUDY.length):

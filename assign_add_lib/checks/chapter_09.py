@@ -7,8 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..model import Weights, run
-from ..sampling import value_positions
+from ..model import Weights, trace
 from ..task import STUDY
 from .common import Wrong, as_tensor, exercise, expect, random_problem
 
@@ -53,7 +52,7 @@ def without_term(answer: Callable) -> None:
 def _sharp_network() -> Weights:
     """A random network whose layer 2 reads unevenly, but more than one position, so that answers depend on what is read."""
     weights = Weights(**{name: 3 * tensor for name, tensor in Weights.init(seed=random.randrange(2**31)).tensors().items()})
-    scores = run(weights, torch.stack([random_problem().tokens() for _ in range(20)])).scores[:, 1, -1]
+    scores = trace(weights, torch.stack([random_problem().tokens() for _ in range(20)])).scores[:, 1, -1]
     W_Q, W_V = weights.W_Q.clone(), weights.W_V.clone()
     W_Q[1] *= 3 / scores.std()
     W_V[1] *= 5  # what layer 2 reads outweighs the rest of the stream
@@ -72,8 +71,8 @@ def doubled(answer: Callable) -> None:
     weights = _sharp_network()
     lens = weights.to_transformer_lens()
     tokens = torch.stack([random_problem().tokens(seed=index) for index in range(60)])
-    activations = run(weights, tokens)
-    row, places = torch.arange(len(tokens)), value_positions(tokens)
+    activations = trace(weights, tokens)
+    row, places = torch.arange(len(tokens)), STUDY.value_positions(tokens)
     resid = activations.resid_pre + activations.attn_out[:, 0]
 
     def reading(place):
@@ -107,7 +106,7 @@ def swapped(answer: Callable) -> None:
 
     for _ in range(50):  # until a network is found whose answers the exchange changes often
         weights = _sharp_network()
-        activations = run(weights, tokens)
+        activations = trace(weights, tokens)
         resid = activations.resid_pre + activations.attn_out[:, 0]
         first, second = activations.pattern[:, 1, -1].topk(2).indices.unbind(1)
         if (answers(first, second) != answers(second, first)).float().mean() > 0.3:

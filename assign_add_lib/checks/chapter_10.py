@@ -8,8 +8,7 @@ import torch
 
 from .. import handmade
 from ..circuits import OV, bare_addition
-from ..model import run
-from ..sampling import value_positions
+from ..model import trace
 from ..task import STUDY
 from .common import exercise, expect, random_problem
 
@@ -20,7 +19,7 @@ def share_of_previous(answer: Callable) -> None:
     for _ in range(10):
         s = random.uniform(0, 8)
         tokens = random_problem().tokens(seed=random.randrange(99))
-        pattern = run(handmade.weights(previous=s), tokens[None]).pattern[0, 0]
+        pattern = trace(handmade.weights(previous=s), tokens[None]).pattern[0, 0]
         for t in range(1, STUDY.room + 1):
             given = answer(s, t)
             expect(given is not None, "your function returns nothing yet")
@@ -82,6 +81,6 @@ def mass_without_mark(answer: Callable) -> None:
             given = answer(problem)
             expect(given is not None, "your function returns nothing yet")
             tokens = problem.tokens()[None]
-            truth = run(weights, tokens).pattern[0, 1, -1, value_positions(tokens)[0]].sum().item()
+            truth = trace(weights, tokens).pattern[0, 1, -1, STUDY.value_positions(tokens)[0]].sum().item()
             words = f"for {problem} the two numbers get {truth:.3f} of the weight, not {float(given):.3f}"
             expect(abs(given - truth) < 2e-3, words)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..phases import training_share
+from ..analysis.history import training_share
 from ..task import Split, Task
 from .common import as_tensor, exercise, expect
 

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from math import comb
 
-from ..scoreboard import verdict as stated
+from ..engine.scoreboard import verdict as stated
 from .common import as_tensor, exercise, expect
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import torch
 
 from .. import theory
-from ..sampling import right_answers
 from ..task import STUDY, Task
 from ..theory import Setting
 from .common import as_tensor, exercise, expect
@@ -102,7 +101,7 @@ def number_operand(answer: Callable) -> None:
         task = setting.task
         tokens, _ = theory.every_sequence(setting)
         y = tokens[:, task.right]
-        same = right_answers(tokens, task) == 2 * y % N
+        same = task.right_answers(tokens) == 2 * y % N
         for p in (1 / N, 0.0, random.random()):
             weight = torch.where(same, p / same.sum(), (1 - p) / (~same).sum()).double()
             step = -setting.step_size * theory.gradient(setting, setting.initial(), tokens, weight)

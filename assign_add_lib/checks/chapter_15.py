@@ -7,8 +7,8 @@ import torch
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..companions.hypernetwork.arms import Hypernetwork
-from ..companions.hypernetwork.teacher import CONTEXT, INPUTS, MODULES, PAIRS, SINGLES, mix
+from ..companions.hypernetwork.data import CONTEXT, INPUTS, MODULES, PAIRS, SINGLES, mix
+from ..companions.hypernetwork.model import Hypernetwork
 from .common import as_tensor, exercise, expect
 
 

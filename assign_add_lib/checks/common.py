@@ -1,6 +1,7 @@
 """What every check uses: the report of a quoted number, the verdict on an exercise, random problems."""
 
 import functools
+import math
 import random
 from collections.abc import Callable
 
@@ -11,10 +12,21 @@ from ..task import STUDY, Problem
 
 
 def report(name: str, value: float, expected: float, atol: float) -> None:
-    """Print the number that the prose quotes; AssertionError where the measured one is further off than `atol`."""
-    if not abs(float(value) - expected) <= atol:
-        raise AssertionError(f"{name}: measured {float(value)!r}, expected {expected} ± {atol}")
-    print(f"{name}: {expected} (± {atol:g})" if atol else f"{name}: {expected}")
+    """Print a measured value beside the number that the prose quotes; AssertionError where they differ by more than `atol`.
+
+    The value gets as many decimals as the tolerance has places.  ValueError for a tolerance as large as the quoted number,
+    which would test nothing.
+    """
+    value = float(value)
+    if expected and atol >= abs(expected):
+        raise ValueError(f"{name}: a tolerance of {atol:g} is no test of {expected}")
+    if not abs(value - expected) <= atol:
+        raise AssertionError(f"{name}: measured {value!r}, quoted as {expected}, which may differ by {atol:g}")
+    if not atol:
+        print(f"{name}: {expected}")
+        return
+    decimals = max(0, math.ceil(-math.log10(atol) - 1e-9))
+    print(f"{name}: {value:.{decimals}f} (quoted as {expected}, within {atol:g})")
 
 
 class Wrong(Exception):

@@ -9,7 +9,6 @@ import math
 import torch
 from torch import Tensor
 
-from ..sampling import assigned_numbers
 from ..task import Task
 from .setting import Setting, coordinates, dimensions
 
@@ -83,7 +82,7 @@ def dense_logits(setting: Setting, W: Tensor, tokens: Tensor, basis: Tensor) -> 
     moved = basis[at["moved variable"]].T @ basis[at["variable"]] + basis[at["moved number"]].T @ basis[at["number"]]
     x = basis[tokens] + basis[at["position"]]  # (batch, pos, d)
     before = torch.zeros_like(x)
-    before[:, 1:] = basis[tokens[:, :-1]] * assigned_numbers(tokens, task)[:, 1:, None]
+    before[:, 1:] = basis[tokens[:, :-1]] * task.assigned_numbers(tokens)[:, 1:, None]
     before[:, -1] = basis[tokens[:, task.left]] + basis[tokens[:, task.right]]
     x = x + before @ moved.T
     mixed = (((x @ W) * x[:, -1:]).sum(2).softmax(1)[:, :, None] * x).sum(1)  # (batch, d)

@@ -9,7 +9,6 @@ from itertools import permutations
 import torch
 from torch import Tensor
 
-from ..sampling import right_answers
 from ..task import Task
 from .forward import logits
 from .setting import Setting, coordinates, dimensions
@@ -73,7 +72,7 @@ def gradient(setting: Setting, W: Tensor, tokens: Tensor, weight: Tensor, batch:
     total = torch.zeros_like(W)
     with torch.enable_grad():
         for part, p in zip(tokens.split(batch), weight.split(batch)):
-            target = right_answers(part, setting.task)
+            target = setting.task.right_answers(part)
             loss = torch.nn.functional.cross_entropy(logits(setting, W, part), target, reduction="none") @ p
             total += torch.autograd.grad(loss, W)[0]
     return total
@@ -82,16 +81,19 @@ def gradient(setting: Setting, W: Tensor, tokens: Tensor, weight: Tensor, batch:
 def symmetrised(task: Task, G: Tensor) -> Tensor:
     """The mean of G (D, D) over all renamings of variables and numbers and all exchanges of slots."""
     at, D = coordinates(task), dimensions(task)
-    kind, index = torch.zeros(D, dtype=torch.long), -torch.arange(1, D + 1)
-    for place, (name, block) in enumerate(at.items()):
+    kind = torch.zeros(D, dtype=torch.long)  # coordinates of one kind can be exchanged
+    thing = -torch.arange(1, D + 1)  # what a coordinate stands for: a number or variable stays itself when moved
+    for place, block in enumerate(at.values()):
         kind[block] = place
-        if name.endswith(("number", "variable")):  # a number goes with itself moved, and so does a variable
-            index[block] = torch.arange(block.stop - block.start) + task.n_numbers * name.endswith("variable")
+    for first, names in ((0, ("number", "moved number")), (task.n_numbers, ("variable", "moved variable"))):
+        for name in names:
+            thing[at[name]] = first + torch.arange(at[name].stop - at[name].start)
     position = torch.arange(task.length)
     kind[at["position"]] = len(at) + torch.where(position < task.room, position % 2, position)  # the slots are alike
-    orbit = 2 * (kind[:, None] * (kind.max() + 1) + kind) + (index[:, None] == index)
-    total = torch.bincount(orbit.flatten(), weights=G.flatten())
-    return (total / torch.bincount(orbit.flatten()).clamp(min=1))[orbit]
+    pairs = torch.stack([kind[:, None].expand(D, D), kind.expand(D, D), (thing[:, None] == thing).long()], 2)
+    _, orbit = pairs.flatten(0, 1).unique(dim=0, return_inverse=True)
+    means = torch.bincount(orbit, weights=G.flatten()) / torch.bincount(orbit)
+    return means[orbit].view(D, D)
 
 
 def draw(setting: Setting, asked: int, size: int, generator: torch.Generator) -> Tensor:
@@ -110,4 +112,4 @@ def draw(setting: Setting, asked: int, size: int, generator: torch.Generator) ->
 
 def outcome(setting: Setting, W: Tensor, tokens: Tensor) -> Tensor:
     """Whether the largest logit is the right answer, (batch,)."""
-    return logits(setting, W, tokens).argmax(1) == right_answers(tokens, setting.task)
+    return logits(setting, W, tokens).argmax(1) == setting.task.right_answers(tokens)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..handmade import blocks
 from ..task import STUDY, Task
 
 KAPPA = 2  # what never changes in the query, position 15 and the token `=`, has two coordinates
@@ -73,9 +74,8 @@ class Setting:
 def coordinates(task: Task) -> dict[str, slice]:
     """The coordinates by name: the token ids, the positions, then moved variables and moved numbers."""
     N, V = task.n_numbers, task.n_variables
-    names = ("number", "+", "=", "PAD", "variable", "position", "moved variable", "moved number")
-    ends = torch.tensor([0, N, 1, 1, 1, V, task.length, V, N]).cumsum(0).tolist()
-    return {name: slice(start, end) for name, start, end in zip(names, ends, ends[1:])}
+    sizes = {"number": N, "+": 1, "=": 1, "PAD": 1, "variable": V, "position": task.length}
+    return blocks(sizes | {"moved variable": V, "moved number": N})
 
 
 def dimensions(task: Task) -> int:

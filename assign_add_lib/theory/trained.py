@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ..circuits import OV, QK, layer_1_terms, ov_table
-from ..model import Weights
+from ..model import Weights, read_out
 from ..sampling import Batch
 from ..task import Split
 
@@ -25,8 +25,7 @@ def look_up_gradient(weights: Weights, problems: Batch, split: Split, batch: int
         with torch.enable_grad():
             scores = torch.einsum("bq,btq->bt", query @ QK(w, 2), stream).detach().requires_grad_()
             x = query.detach() + torch.einsum("bt,btd->bd", scores.softmax(1), stream.detach()) @ OV(w, 2).detach()
-            logits = (x + (x @ w.W_in).relu() @ w.W_out) @ w.W_U
-            loss = torch.nn.functional.cross_entropy(logits, answers, reduction="sum")
+            loss = torch.nn.functional.cross_entropy(read_out(w, x), answers, reduction="sum")
             pull = -torch.autograd.grad(loss, scores)[0] / len(problems.tokens)  # (batch, pos)
         gradient += query.T @ torch.einsum("bt,btk->bk", pull, stream)
 

@@ -7,8 +7,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from .arms import Bottleneck
-from .teacher import CONTEXT, MODULES, WEAKEST, Tasks, Teacher, execute, mix
+from .data import CONTEXT, MODULES, WEAKEST, Tasks, Teacher, execute, mix
+from .model import Bottleneck
 
 
 @torch.no_grad()
@@ -46,16 +46,16 @@ def refine(network: Bottleneck, tasks: Tasks, steps: int = 300, lr: float = 0.05
     Of all the codes on the way, each task keeps the one with the least error on its examples; the questions are not used.
     """
     code = network.code(tasks.context).detach().requires_grad_()
-    best, least = code.detach().clone(), context_loss(network, tasks, code).detach()
+    best, least = torch.zeros_like(code), torch.full((len(code),), torch.inf)
     optimizer = torch.optim.Adam([code], lr)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        context_loss(network, tasks, code).sum().backward()
-        optimizer.step()
-        with torch.no_grad():
-            loss = context_loss(network, tasks, code)
+    for step in range(steps + 1):
+        loss = context_loss(network, tasks, code)
         better = loss < least
-        best[better], least = code.detach()[better], torch.minimum(loss, least)
+        best[better], least = code.detach()[better], torch.minimum(loss.detach(), least)
+        if step < steps:
+            optimizer.zero_grad()
+            loss.sum().backward()
+            optimizer.step()
     return best
 
 

@@ -7,9 +7,9 @@ from functools import cache, cached_property
 
 import torch
 
-from ...scoreboard import Claim
+from ...engine.scoreboard import Claim
 from .analysis import nearest_answers, probe, refine, ridge_answers, streams
-from .teacher import HELD_OUT, SUPPORTS, Tasks
+from .data import HELD_OUT, SUPPORTS, Tasks
 from .training import SETS, ArmConfig, ArmRun, load_arm, r_squared
 
 SOURCE = "hypernetwork"

@@ -1,18 +1,18 @@
 """Training the arms: AdamW on fresh tasks, written down as every run of this book is."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from types import MappingProxyType
 
 import torch
 from torch import Tensor, nn
 
-from ...files import load_tensors
-from ...log import Config, Learner, Log, choose_device, follow
-from ...runs import RunFolder
-from .arms import ARMS, build
-from .teacher import HELD_OUT, SUPPORTS, Tasks, Teacher
+from ...engine.learner import Config, Learner
+from ...engine.runs import RunFolder
+from .data import HELD_OUT, SUPPORTS, Tasks, Teacher
+from .model import ARMS, build
 
 SETS = ("in distribution", "out of distribution")
 BATCH_SEED, MEASURE_SEED = 1_000_000, 2_000_000  # added to the seed: teacher, batches and measures draw from streams of their own
@@ -41,6 +41,9 @@ class ArmConfig(Config):
     def __post_init__(self):
         super().__post_init__()
         self.at_least(1, "batch_size", "warm_up", "d_model", "layers", "heads")
+        self.at_most(2**16, "batch_size", "d_model", "heads")
+        self.at_most(1000, "layers")
+        self.at_most(10**9, "warm_up")
         for name, known in (("arm", ARMS), ("support", SUPPORTS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
@@ -53,9 +56,14 @@ class ArmConfig(Config):
 
     @property
     def name(self) -> str:
-        """What the run is called: arm, support, seed, and what is special about it."""
+        """What the run is called: arm, support, what is special about it, and the seed."""
         special = ["given-code"] * self.given_code + ["unstructured"] * (not self.structured)
         return "-".join([self.arm, self.support, *special, str(self.seed)])
+
+    def label(self, varied: Sequence[str] = ()) -> str:
+        """The run's name, and what else is varied."""
+        others = [each for each in varied if each not in ("arm", "support", "structured", "given_code", "seed")]
+        return "_".join([self.name, *([super().label(others)] if others else [])])
 
     def network(self) -> nn.Module:
         """The untrained network."""
@@ -66,15 +74,14 @@ class ArmConfig(Config):
         return Teacher.draw(self.seed, self.structured)
 
 
-# what each seed trains for the chapter
-STUDY = [
-    *({"arm": "hypernetwork", "support": support} for support in SUPPORTS),
-    *({"arm": "vanilla", "support": support} for support in ("connected", "disconnected")),
-    {"arm": "mlp", "support": "connected"},
-    *({"arm": arm, "structured": False} for arm in ("hypernetwork", "vanilla")),
-    *({"arm": "hypernetwork", "support": support, "given_code": True} for support in SUPPORTS),
-    {"arm": "mlp", "support": "connected", "given_code": True},
-]
+GRID = (  # what each seed trains for the chapter
+    {"arm": ["hypernetwork"], "support": list(SUPPORTS)},
+    {"arm": ["vanilla"], "support": ["connected", "disconnected"]},
+    {"arm": ["mlp"], "support": ["connected"]},
+    {"arm": ["hypernetwork", "vanilla"], "structured": [False]},
+    {"arm": ["hypernetwork"], "support": list(SUPPORTS), "given_code": [True]},
+    {"arm": ["mlp"], "support": ["connected"], "given_code": [True]},
+)
 
 
 def answers(network: nn.Module, tasks: Tasks, given_code: bool = False) -> Tensor:
@@ -89,10 +96,11 @@ def r_squared(answered: Tensor, true: Tensor) -> Tensor:
     return 1 - (answered - true).square().sum((1, 2)) / spread
 
 
-class ArmTrainer(Learner):
+class ArmLearner(Learner):
     """A run of an arm in progress."""
 
     metrics = ("loss", *SETS)
+    shown = MappingProxyType(dict.fromkeys(SETS, ".3f"))
 
     def __init__(self, config: ArmConfig, device: torch.device | str = "cpu"):
         self.teacher, self.support = config.teacher().to(device), SUPPORTS[config.support]
@@ -116,42 +124,25 @@ class ArmTrainer(Learner):
         self.optimizer.step()
 
     @cached_property
-    def _measured_on(self) -> dict[str, Tasks]:
+    def _evaluated_on(self) -> dict[str, Tasks]:
         """512 tasks of 32 questions from the support, and 512 of the held-out pairs: always the same."""
         generator = torch.Generator(self.device).manual_seed(MEASURE_SEED + self.config.seed)
         supports = dict(zip(SETS, (self.support, HELD_OUT)))
         return {name: self.teacher.sample(support, 512, generator, queries=32) for name, support in supports.items()}
 
-    def measure(self) -> dict[str, float]:
+    def evaluate(self) -> dict[str, float]:
         """The loss in distribution, and mean R^2 on both sets."""
-        found = {name: answers(self.network, tasks, self.config.given_code) for name, tasks in self._measured_on.items()}
-        loss = (found[SETS[0]] - self._measured_on[SETS[0]].queries[1]).square().mean().item()
+        found = {name: answers(self.network, tasks, self.config.given_code) for name, tasks in self._evaluated_on.items()}
+        loss = (found[SETS[0]] - self._evaluated_on[SETS[0]].queries[1]).square().mean().item()
         return {"loss": loss} | {
-            name: r_squared(found[name], tasks.queries[1]).mean().item() for name, tasks in self._measured_on.items()
+            name: r_squared(found[name], tasks.queries[1]).mean().item() for name, tasks in self._evaluated_on.items()
         }
-
-
-def train(
-    config: ArmConfig,
-    folder: str | Path,
-    device: str | None = None,
-    progress: bool = True,
-    command: str = "",
-    stop: int | None = None,
-) -> Path:
-    """Train an arm into a folder, or go on with the run that stands there, as the study's `train` does; returns the folder."""
-    return follow(Log(ArmTrainer(config, choose_device(device)), folder, command), dict.fromkeys(SETS, ".3f"), progress, stop)
 
 
 class ArmRun(RunFolder):
     """A run of an arm: config, teacher, metrics, and the network at its checkpoints."""
 
-    shelf = "companions/hypernetwork"
-
-    @cached_property
-    def config(self) -> ArmConfig:
-        """The config it was trained with."""
-        return self._described("config", ArmConfig.from_dict)
+    shelf, kind = "companions/hypernetwork", ArmConfig
 
     @cached_property
     def teacher(self) -> Teacher:
@@ -160,13 +151,11 @@ class ArmRun(RunFolder):
 
     def network(self, step: int | None = None) -> nn.Module:
         """The network at a checkpoint, the last by default, frozen; ValueError where the file holds something else."""
-        path = self._checkpoint(step)
-        tensors, _ = load_tensors(path)
+        return self.read(step, self._fit)
+
+    def _fit(self, tensors: dict[str, Tensor]) -> nn.Module:
         network = self.config.network().requires_grad_(False)
-        try:
-            network.load_state_dict(tensors)
-        except RuntimeError:
-            raise ValueError(f"{path} does not hold the weights of a network for this run's config") from None
+        network.load_state_dict(tensors)
         return network
 
     def tensors(self, step: int | None = None) -> dict[str, Tensor]:

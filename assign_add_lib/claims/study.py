@@ -1,26 +1,31 @@
 """Claims of the study: what it says of every run, as rows of a scoreboard.
 
 To add a row, write a measure in `evidence`, or where the subjects are others than runs and sweeps, also a source; put a
-`Claim` into `CLAIMS`; and make the board anew: `python tools/scoreboard.py`.
+`Claim` into `CLAIMS`; and make the board anew: `python -m assign_add_lib board`.
 The levels were set with seed 42 known in every detail, and before the other seeds were measured; "rows alike" was added
 after two of them had been.
 """
 
 import pandas as pd
 
-from .companions.hypernetwork import claims as hypernetwork
+from ..analysis.fourier import key_frequencies, number_table
+from ..analysis.phases import shortcut_level, way_up
+from ..engine.manifest import shipped_file
+from ..engine.scoreboard import Claim
+from ..sampling import EVALUATION_SETS
+from ..task import STUDY
+from ..training import load_run
 from .evidence import (
-    HALFWAY,
     Evidence,
     Sweep,
     at_the_end,
     below_shortcut,
+    cosine_gap,
     enough,
     equal_prefers_operands,
     gain,
     grows_to_the_right,
     identity_rank,
-    margin,
     matched,
     one_by_one,
     order,
@@ -32,13 +37,9 @@ from .evidence import (
     score_rises,
     spread_of_arrivals,
 )
-from .fourier import key_frequencies, number_table
-from .phases import shortcut_level
-from .runs import load_run, shipped_file
-from .sampling import EVALUATION_SETS
-from .scoreboard import Claim
 
 SEEDS = (*(f"seed-{seed}" for seed in range(9)), "seed-42")
+HALFWAY = way_up(0.5, shortcut_level(STUDY))  # between a random assigned number and all right
 SWEEPS = {"train_fraction": "exact 0-var held-out", "r": "exact 2-var held-out"}  # setting -> accuracy
 
 
@@ -61,7 +62,7 @@ def claims_of(*names: str) -> list[Claim]:
 
 def sources() -> dict[str, dict[str, object]]:
     """All that `CLAIMS` speak of, by source."""
-    return {"runs": study_runs()} | {setting: swept(setting) for setting in SWEEPS} | {hypernetwork.SOURCE: hypernetwork.seeds()}
+    return {"runs": study_runs()} | {setting: swept(setting) for setting in SWEEPS}
 
 
 FINAL, ORDER, ATTENTION, ADDITION, SWEPT = "Final accuracy", "Order of learning", "Finding the numbers", "Adding them", "Sweeps"
@@ -107,7 +108,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("below the shortcut", ORDER, "chapter 11",
           "Until the first spike, variables out of place do worse than a random assigned number.",
           "median of 1-var var-restricted, from step 500 to the spike",
-          below_shortcut, round(shortcut_level(), 3), at_most=True),
+          below_shortcut, round(shortcut_level(STUDY), 3), at_most=True),
     Claim("restricted last", ORDER, "F9",
           "The last place to be solved has a restricted variable.",
           "steps from the last unrestricted place at 0.9 to the last of all",
@@ -167,7 +168,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("rank of the block", ATTENTION, "chapter 8",
           "The identity block has fewer dimensions than there are variables.",
           "singular values above a quarter of the largest, of 12",
-          lambda run: identity_rank(run.weights, run.task), 11, at_most=True),
+          lambda run: identity_rank(run.weights), 11, at_most=True),
     Claim("F5a, same pair", ADDITION, "F5a",
           "The MLP reads the same vector whether a number was typed or looked up.",
           "mean cosine of the MLP's input, 1-var against 0-var",
@@ -175,7 +176,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("F5a, margin", ADDITION, "F5a",
           "This is not so for another pair.",
           "the same, less the mean cosine with another pair, mostly of the same x",
-          margin("MLP input"), 0.2),
+          cosine_gap("MLP input"), 0.2),
     Claim("F5b, same pair", ADDITION, "F5b",
           "Layer 2 puts the sum of two vectors at =.",
           "mean cosine of its output and e_x OV2 + e_y OV2, 1-var",
@@ -183,7 +184,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("F5b, margin", ADDITION, "F5b",
           "This is not so for another pair.",
           "the same, less the mean cosine with another pair, mostly of the same x",
-          margin("layer 2"), 0.2),
+          cosine_gap("layer 2"), 0.2),
     Claim("probe before the MLP", ADDITION, "text",
           "Before the MLP a linear probe cannot read the answer.",
           "accuracy on held-out pairs, 1-var",
@@ -211,7 +212,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("few frequencies", ADDITION, "chapter 7",
           "The network adds with less than half of the 29 frequencies.",
           "frequencies with more than 1% of the energy that layer 2 passes on",
-          lambda run: len(key_frequencies(number_table(run.weights, run.task))), 14, at_most=True),
+          lambda run: len(key_frequencies(number_table(run.weights))), 14, at_most=True),
     Claim("0.7 of the pairs suffice", SWEPT, "F3a",
           "The study's share of pairs is enough to learn addition.",
           "least share of pairs from which on held-out sums are at 0.9",
@@ -228,6 +229,5 @@ CLAIMS: tuple[Claim, ...] = (
           "With hardly any 2-var problems in training, they are solved worse.",
           "gain in exact 2-var accuracy, smallest to largest r",
           gain, 0.1, of="r"),
-    *hypernetwork.CLAIMS,
 )
 # fmt: on

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from .teacher import HIDDEN, INPUTS, MODULES, OUTPUTS, execute, mix
+from .data import HIDDEN, INPUTS, MODULES, OUTPUTS, execute, mix
 
 ARMS = ("vanilla", "hypernetwork", "mlp")
 

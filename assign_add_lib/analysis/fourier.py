@@ -11,9 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .circuits import OV
-from .model import Weights, run
-from .task import STUDY, Task
+from ..circuits import OV
+from ..model import Weights, trace
 
 
 def basis(N: int) -> Tensor:
@@ -59,7 +58,7 @@ def remove(table: Tensor, removed: Sequence[int]) -> Tensor:
     return table - keep(table, removed)
 
 
-def waves(table: Tensor) -> tuple[Tensor, Tensor]:
+def amplitudes_and_phases(table: Tensor) -> tuple[Tensor, Tensor]:
     """Amplitudes and phases (K + 1, columns) with table[x] = sum over k of amplitude_k cos(2 pi k x / N + phase_k)."""
     N = len(table)
     coefficients = basis(N).T @ table.double()
@@ -86,16 +85,16 @@ def fit_neurons(pre: Tensor) -> Fits:
     All waves in x, in y and the constant are orthogonal over the N^2 pairs, so each fit is a projection.
     """
     pre = pre.double()
-    (A, alpha), (B, beta) = waves(pre.mean(1)), waves(pre.mean(0))
+    (A, alpha), (B, beta) = amplitudes_and_phases(pre.mean(1)), amplitudes_and_phases(pre.mean(0))
     variance = (pre - pre.mean((0, 1))).square().mean((0, 1))
     share = (A.square() + B.square()) / (2 * variance)
     share[0] = 0
     return Fits(share, A, alpha, B, beta)
 
 
-def number_table(weights: Weights, task: Task = STUDY) -> Tensor:
+def number_table(weights: Weights) -> Tensor:
     """E OV2: what layer 2 passes on of each number, (N, d_model)."""
-    return weights.W_E[: task.n_numbers] @ OV(weights, 2)
+    return weights.W_E[: weights.task.n_numbers] @ OV(weights, 2)
 
 
 def pair_logits(left: Tensor, right: Tensor, out: Tensor, activation: Callable = torch.relu) -> Tensor:
@@ -145,14 +144,14 @@ def gradient_symmetricity(
     return torch.cosine_similarity(*gradients, dim=1)
 
 
-def operand_logits(weights: Weights, left: Tensor, right: Tensor, task: Task = STUDY) -> Tensor:
+def operand_logits(weights: Weights, left: Tensor, right: Tensor) -> Tensor:
     """The whole network's logits (batch, N) at `=` for a sum of two constants with these embeddings (batch, d_model)."""
-    batch = torch.arange(len(left))
+    task, batch = weights.task, torch.arange(len(left))
     own_tokens = weights.replace(W_E=torch.cat([weights.W_E, left, right]))  # each operand is a token of its own
     tokens = torch.full((len(left), task.length), task.pad)
     tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
     tokens[:, task.left], tokens[:, task.right] = task.d_vocab + batch, task.d_vocab + len(left) + batch
-    return run(own_tokens, tokens).logits[:, -1]
+    return trace(own_tokens, tokens).logits[:, -1]
 
 
 def answer_part(logits: Tensor, k: int) -> Tensor:

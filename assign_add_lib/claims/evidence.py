@@ -10,17 +10,16 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from .circuits import position_scores, qk_table, variable_identity
-from .fourier import fit_neurons, number_table
-from .measures import added_right
-from .model import Weights, run
-from .phases import arrival, load_history, shortcut_level, spike, way_up
-from .probes import probe_accuracy, unordered_split
-from .runs import Run
-from .sampling import evaluation_populations, lay_out
-from .task import Split, Task
-
-HALFWAY = way_up(0.5, shortcut_level())  # between a random assigned number and all right
+from ..analysis.fourier import fit_neurons, number_table
+from ..analysis.history import history, load_history
+from ..analysis.phases import arrival, shortcut_level, spike, way_up
+from ..analysis.probes import probe_accuracy, unordered_split
+from ..circuits import position_scores, qk_table, variable_identity
+from ..measures import added_right
+from ..model import Weights, trace
+from ..sampling import evaluation_populations, lay_out
+from ..task import Split, Task
+from ..training import Run
 
 
 class Evidence:
@@ -40,8 +39,13 @@ class Evidence:
 
     @cached_property
     def history(self) -> pd.DataFrame:
-        """The run's shipped history."""
-        return load_history(self.run.name)
+        """The run's history: the shipped one, or for a run of one's own what its checkpoints give."""
+        return load_history(self.run.name) if self.run.sums is not None else history(self.run)
+
+    @cached_property
+    def halfway(self) -> float:
+        """The accuracy between that of a random assigned number and all right."""
+        return way_up(0.5, shortcut_level(self.task))
 
     @cached_property
     def places(self) -> dict[str, list[str]]:
@@ -75,21 +79,22 @@ class Evidence:
         for kind in ("0-var", "1-var"):
             g = torch.Generator().manual_seed(1)
             form = torch.multinomial(laws[f"{kind} train"].forms.flatten(), self.size, replacement=True, generator=g)
-            tokens = lay_out(self.task, form // (V + 1), form % (V + 1), *self.pairs, g).tokens
-            each = run(self.weights, tokens)
+            left, right = torch.unravel_index(form, (V + 1, V + 1))
+            tokens = lay_out(self.task, left, right, *self.pairs, g).tokens
+            each = trace(self.weights, tokens)
             found[kind] = (each.mlp_in[:, -1], (each.mlp_in + each.mlp_out)[:, -1], each.attn_out[:, 1, -1])
         return found
 
     @cached_property
     def fits(self) -> Tensor:
         """The share of each neuron's variance over all pairs that its best frequency explains, (d_mlp,)."""
-        h = number_table(self.weights, self.task) @ self.weights.W_in
+        h = number_table(self.weights) @ self.weights.W_in
         return fit_neurons(h[:, None] + h).share.max(0).values
 
     @cached_property
     def missed(self) -> Tensor:
         """The pairs (N, N) that the bare circuit gets wrong."""
-        return ~added_right(self.weights, self.task)
+        return ~added_right(self.weights)
 
 
 def _step(found: int | None) -> float:
@@ -118,7 +123,7 @@ def spread_of_arrivals(levels: dict[str, float]):
 
 def below_shortcut(run: Evidence) -> float:
     """The median of `1-var var-restricted` from step 500 until `1-var train` arrives halfway."""
-    return run.metrics["1-var var-restricted"].loc[500 : run.arrival("1-var train", HALFWAY)].median()
+    return run.metrics["1-var var-restricted"].loc[500 : run.arrival("1-var train", run.halfway)].median()
 
 
 def restricted_last(run: Evidence) -> float:
@@ -160,7 +165,7 @@ def cosines(run: Evidence, site: str) -> tuple[Tensor, Tensor]:
     """
     if site == "MLP input":
         return run.seen["1-var"][0], run.seen["0-var"][0]
-    number = number_table(run.weights, run.task)
+    number = number_table(run.weights)
     x, y = run.pairs
     return run.seen["1-var"][2], number[x] + number[y]
 
@@ -170,7 +175,7 @@ def matched(site: str):
     return lambda run: torch.cosine_similarity(*cosines(run, site), dim=1).mean().item()
 
 
-def margin(site: str):
+def cosine_gap(site: str):
     """By how much the mean cosine with the own pair exceeds that with the next of the sample, mostly the same x."""
 
     def difference(run: Evidence) -> float:
@@ -221,18 +226,18 @@ def prefers_variables(queries: str):
 
 def grows_to_the_right(run: Evidence) -> float:
     """Share of steps from one key position to the next that go up in P QK1 P^T; the last position holds no variable."""
-    return (position_scores(run.weights, run.task)[:, :-1].diff(dim=1) > 0).double().mean().item()
+    return (position_scores(run.weights)[:, :-1].diff(dim=1) > 0).double().mean().item()
 
 
 def rows_alike(run: Evidence) -> float:
     """The mean correlation of two rows of P QK1 P^T, each with another: 1 if no query knows its own place."""
-    C = torch.corrcoef(position_scores(run.weights, run.task))
+    C = torch.corrcoef(position_scores(run.weights))
     return ((C.sum() - len(C)) / (len(C) * (len(C) - 1))).item()
 
 
-def identity_rank(weights: Weights, task: Task) -> int:
+def identity_rank(weights: Weights) -> int:
     """How many singular values of the identity block exceed a quarter of the largest."""
-    values = torch.linalg.svdvals(variable_identity(weights, task))
+    values = torch.linalg.svdvals(variable_identity(weights))
     return int((values > values[0] / 4).sum())
 
 

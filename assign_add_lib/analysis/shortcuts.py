@@ -9,31 +9,32 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from .sampling import Batch, assigned_numbers
-from .task import STUDY, Task
+from ..sampling import Batch
+from ..task import Task
 
 
-def chance(tokens: Tensor, task: Task = STUDY) -> Tensor:
+def chance(tokens: Tensor, task: Task) -> Tensor:
     """Guess any number."""
-    return torch.full((len(tokens), task.n_numbers), 1 / task.n_numbers)
+    return torch.full((len(tokens), task.n_numbers), 1 / task.n_numbers, device=tokens.device)
 
 
-def ignore_variables(tokens: Tensor, task: Task = STUDY) -> Tensor:
+def ignore_variables(tokens: Tensor, task: Task) -> Tensor:
     """Add the operands that are numbers, and leave out variables."""
-    operands = tokens[:, [task.left, task.right]]
+    operands = task.check(tokens)[:, [task.left, task.right]]
     constants = torch.where(operands < task.n_numbers, operands, 0)
     return one_hot(constants.sum(1) % task.n_numbers, task.n_numbers).float()
 
 
-def random_assigned_number(tokens: Tensor, task: Task = STUDY) -> Tensor:
+def random_assigned_number(tokens: Tensor, task: Task) -> Tensor:
     """Put a random assigned number in place of each variable, a different one for each."""
-    slots = assigned_numbers(tokens, task)[:, : task.room]
-    return _put_in(tokens, slots[:, :, None] & slots[:, None] & ~torch.eye(task.room, dtype=torch.bool), slots, task)
+    slots = task.assigned_numbers(tokens)[:, : task.room]
+    different = ~torch.eye(task.room, dtype=torch.bool, device=tokens.device)
+    return _put_in(tokens, slots[:, :, None] & slots[:, None] & different, slots, task)
 
 
-def last_assigned_number(tokens: Tensor, task: Task = STUDY) -> Tensor:
+def last_assigned_number(tokens: Tensor, task: Task) -> Tensor:
     """Put the last assigned number in place of a variable, the last two in place of two."""
-    place = assigned_numbers(tokens, task)[:, : task.room] * (torch.arange(task.room) + 1)
+    place = task.assigned_numbers(tokens)[:, : task.room] * (torch.arange(task.room, device=tokens.device) + 1)
     last = place.topk(2).indices  # (batch, 2)
     one = one_hot(last[:, 0], task.room).bool()
     two = one[:, None] & one_hot(last[:, 1], task.room).bool()[:, :, None]
@@ -52,9 +53,9 @@ def _put_in(tokens: Tensor, two: Tensor, one: Tensor, task: Task) -> Tensor:
     pairs = (numbers[:, :, None] + numbers[:, None]).flatten(1) % task.n_numbers
     n = task.n_numbers
     for_none = one_hot(constants % n, n).float()
-    for_one = torch.zeros(len(tokens), n).scatter_add_(1, (constants[:, None] + numbers) % n, one.float())
-    for_two = torch.zeros(len(tokens), n).scatter_add_(1, pairs, two.flatten(1).float())
-    chosen = torch.stack([for_none, for_one, for_two], 1)[torch.arange(len(tokens)), n_variables]
+    for_one = torch.zeros(len(tokens), n, device=tokens.device).scatter_add_(1, (constants[:, None] + numbers) % n, one.float())
+    for_two = torch.zeros(len(tokens), n, device=tokens.device).scatter_add_(1, pairs, two.flatten(1).float())
+    chosen = torch.stack([for_none, for_one, for_two], 1)[torch.arange(len(tokens), device=tokens.device), n_variables]
     return chosen / chosen.sum(1, keepdim=True)
 
 
@@ -66,6 +67,6 @@ SHORTCUTS: dict[str, Callable[[Tensor, Task], Tensor]] = {
 }
 
 
-def expected_accuracy(solver: Callable[[Tensor, Task], Tensor], batch: Batch, task: Task = STUDY) -> float:
+def expected_accuracy(solver: Callable[[Tensor, Task], Tensor], batch: Batch, task: Task) -> float:
     """The share of a batch that a shortcut solver answers right on average."""
     return solver(batch.tokens, task).gather(1, batch.answers[:, None]).mean().item()

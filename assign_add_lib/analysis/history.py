@@ -1,8 +1,8 @@
-"""Phases: when a measure arrives, by a stated rule, and what only shows if every checkpoint is measured.
+"""Histories: what only shows if every checkpoint of a run is measured.
 
-A *series* is a pandas Series over training steps.  A *history* is a table with a row for each checkpoint and columns
-(group, name): accuracy of each variable at each operand position, loss by kind of problem, gradient and weight norms by
-circuit, layer-1 scores of `=`, and the lead of each variable in the identity block.  data/history/ holds one for each seed.
+A *history* is a table with a row for each checkpoint and columns (group, name): accuracy of each variable at each operand
+position, loss by kind of problem, gradient and weight norms by circuit, layer-1 scores of `=`, and the lead of each variable
+in the identity block.  data/history/ holds one for each seed.
 """
 
 from typing import NamedTuple
@@ -12,65 +12,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from .circuits import last_logits, qk_table, variable_identity
-from .measures import predictions
-from .model import Weights
-from .runs import Run, shipped_file
-from .sampling import Batch, lay_out, training_population
-from .task import KINDS, STUDY, Split, Task
-
-BRIEF = 2  # measured steps that a dip may last and still be overlooked
-
-
-def arrival(series: pd.Series, level: float, brief: int = BRIEF) -> int | None:
-    """The first step from which a series stays at or above a level, or None where it never does.
-
-    A dip below the level is overlooked if it lasts at most `brief` measured steps on end; a longer one, also one that is
-    open at the end, starts the search anew.
-    """
-    start, below = None, 0
-    for step, value in series.items():
-        below = 0 if value >= level else below + 1
-        if below > brief:
-            start = None
-        elif start is None and not below:
-            start = int(step)
-    return start
-
-
-def shortcut_level(task: Task = STUDY) -> float:
-    """Expected 1-var accuracy of a random assigned number: right by choice, or by the same value under another name."""
-    n = torch.arange(1, task.slots + 1, dtype=torch.float64)
-    return (1 / n + (1 - 1 / n) / task.n_numbers).mean().item()
-
-
-def way_up(share: float, base: float, top: float = 1.0) -> float:
-    """The level at a share of the way from base to top."""
-    return base + share * (top - base)
-
-
-def spike(series: pd.Series, base: float, top: float = 1.0) -> tuple[int, int] | None:
-    """The steps before and after a rise from base to top, or None where there is none.
-
-    Before: the last measured step before the arrival at a quarter of the way.  After: the arrival at three quarters.
-    """
-    start, end = (arrival(series, way_up(share, base, top)) for share in (0.25, 0.75))
-    if end is None:
-        return None
-    return int(series.index[max(series.index.get_loc(start) - 1, 0)]), end
-
-
-def phase_spans(metrics: pd.DataFrame, task: Task = STUDY) -> list[tuple[str, int, int]]:
-    """The phases of a run as (name, first step, last step), divided where two sets arrive half way above the shortcut.
-
-    The sets are `1-var train` and `1-var var-restricted`; a phase that does not begin is left out.
-    """
-    half = way_up(0.5, shortcut_level(task))
-    arrivals = [arrival(metrics[f"1-var {name}"], half) for name in ("train", "var-restricted")]
-    starts = sorted([int(metrics.index[0]), *(step for step in arrivals if step is not None)])
-    ends = [*starts[1:], int(metrics.index[-1])]
-    return [(str(number), *span) for number, span in enumerate(zip(starts, ends), 1)]
-
+from ..circuits import last_logits, qk_table, variable_identity
+from ..engine.manifest import shipped_file
+from ..measures import predictions
+from ..model import Weights
+from ..sampling import Batch, lay_out, training_population
+from ..task import KINDS, Split
+from ..training import Run
 
 # which weights make up a circuit: name -> (tensor, layer) pairs; None stands for a tensor without layers
 CIRCUITS = {
@@ -102,21 +50,15 @@ def variable_problems(split: Split, size: int = 300, seed: int = 5) -> Batch:
     return lay_out(task, torch.where(on_left, variable, V), torch.where(on_left, V, variable), x, y, generator)
 
 
-def variable_accuracy(weights: Weights, problems: Batch, task: Task = STUDY) -> Tensor:
+def variable_accuracy(weights: Weights, problems: Batch) -> Tensor:
     """Accuracy of each variable on the left and on the right, (V, 2), on `variable_problems`."""
     right = predictions(weights, problems.tokens) == problems.answers
-    return right.float().view(task.n_variables, 2, -1).mean(2)
+    return right.float().view(weights.task.n_variables, 2, -1).mean(2)
 
 
-def kind_of(tokens: Tensor, task: Task = STUDY) -> Tensor:
-    """The kind of each problem (batch,), an index into `task.KINDS`."""
-    left, right = (tokens[:, side] >= task.first_variable for side in (task.left, task.right))
-    return left + 2 * right.long()
-
-
-def losses_and_gradients(weights: Weights, batch: Batch, task: Task = STUDY) -> tuple[dict[str, float], dict[str, float]]:
+def losses_and_gradients(weights: Weights, batch: Batch) -> tuple[dict[str, float], dict[str, float]]:
     """Mean loss of each kind of problem, and the norm by circuit of the gradient of the mean loss over the whole batch."""
-    leaf, kind = weights.trainable(), kind_of(batch.tokens, task)
+    leaf, kind = weights.trainable(), weights.task.kind_of(batch.tokens)
     with torch.enable_grad():
         loss = cross_entropy(last_logits(leaf, batch.tokens), batch.answers, reduction="none")
         gradients = torch.autograd.grad(loss.mean(), list(leaf.tensors().values()))
@@ -124,22 +66,22 @@ def losses_and_gradients(weights: Weights, batch: Batch, task: Task = STUDY) -> 
     return by_kind, norms_by_circuit(dict(zip(leaf.tensors(), gradients)))
 
 
-def equal_scores(weights: Weights, task: Task = STUDY) -> dict[str, float]:
+def equal_scores(weights: Weights) -> dict[str, float]:
     """Layer-1 scores that `=` at its position gives: to each variable's token, to numbers (mean), to positions 13 and 14.
 
     The score of a key is the sum of the entries of its token and its position.
     """
-    S = qk_table(weights)
+    S, task = qk_table(weights), weights.task
     given = S[task.equal] + S[task.d_vocab + task.last]  # (d_vocab + length,)
     scores = dict(zip(task.variable_names, given[task.first_variable : task.d_vocab].tolist()))
     positions = {f"position {place}": given[task.d_vocab + place].item() for place in (task.left, task.right)}
     return scores | {"numbers": given[: task.n_numbers].mean().item()} | positions
 
 
-def identity_lead(weights: Weights, task: Task = STUDY) -> Tensor:
+def identity_lead(weights: Weights) -> Tensor:
     """By how much each variable's own entry leads the largest other one in its row of the identity block, (V,)."""
-    block = variable_identity(weights, task)
-    others = block.masked_fill(torch.eye(task.n_variables, dtype=torch.bool, device=block.device), -torch.inf)
+    block = variable_identity(weights)
+    others = block.masked_fill(torch.eye(len(block), dtype=torch.bool, device=block.device), -torch.inf)
     return block.diagonal() - others.max(1).values
 
 
@@ -164,17 +106,17 @@ class HistoryProblems(NamedTuple):
 
 
 @torch.no_grad()
-def measure(weights: Weights, problems: HistoryProblems, task: Task = STUDY) -> dict[tuple[str, str], float]:
+def history_row(weights: Weights, problems: HistoryProblems) -> dict[tuple[str, str], float]:
     """One row of a history: values by (group, name)."""
-    sides = [f"{name} {side}" for name in task.variable_names for side in ("left", "right")]
-    losses, gradients = losses_and_gradients(weights, problems.mixture, task)
+    sides = [f"{name} {side}" for name in weights.task.variable_names for side in ("left", "right")]
+    losses, gradients = losses_and_gradients(weights, problems.mixture)
     groups = {
-        "accuracy": dict(zip(sides, variable_accuracy(weights, problems.variables, task).flatten().tolist())),
+        "accuracy": dict(zip(sides, variable_accuracy(weights, problems.variables).flatten().tolist())),
         "loss": losses,
         "gradient": gradients,
         "weights": norms_by_circuit(weights.tensors()),
-        "score": equal_scores(weights, task),
-        "lead": dict(zip(task.variable_names, identity_lead(weights, task).tolist())),
+        "score": equal_scores(weights),
+        "lead": dict(zip(weights.task.variable_names, identity_lead(weights).tolist())),
     }
     return {(group, name): value for group, values in groups.items() for name, value in values.items()}
 
@@ -182,7 +124,7 @@ def measure(weights: Weights, problems: HistoryProblems, task: Task = STUDY) -> 
 def history(run: Run) -> pd.DataFrame:
     """The history of a run at all its checkpoints, columns (group, name), indexed by step."""
     problems = HistoryProblems.draw(run.split, run.config.r)
-    rows = {step: measure(run.weights(step), problems, run.task) for step in run.steps}
+    rows = {step: history_row(run.weights(step), problems) for step in run.steps}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("step")
     table.columns = pd.MultiIndex.from_tuples(table.columns)
     return table

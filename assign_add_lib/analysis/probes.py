@@ -14,6 +14,11 @@ def unordered_split(n_numbers: int, share: float = 0.7, seed: int = 0) -> Tensor
     return (draw + draw.triu(1).T < share).flatten()
 
 
+def _check_mask(learn: Tensor, features: Tensor) -> None:
+    if learn.dtype != torch.bool or learn.shape != features.shape[:1]:
+        raise ValueError(f"what to learn from is a mask ({len(features)},) of bool, not {tuple(learn.shape)} of {learn.dtype}")
+
+
 def fit_probe(features: Tensor, labels: Tensor):
     """A fitted multinomial logistic regression from features (batch, d), standardised, to labels (batch,)."""
     from sklearn.linear_model import LogisticRegression
@@ -31,6 +36,7 @@ def score_probe(probe, features: Tensor, labels: Tensor) -> float:
 
 def probe_accuracy(features: Tensor, labels: Tensor, learn: Tensor) -> tuple[float, float]:
     """Accuracy of a probe where it learned and where it did not: features (batch, d), labels (batch,), learn (batch,) bool."""
+    _check_mask(learn, features)
     probe = fit_probe(features[learn], labels[learn])
     return score_probe(probe, features[learn], labels[learn]), score_probe(probe, features[~learn], labels[~learn])
 
@@ -43,6 +49,7 @@ def both_numbers_accuracy(features: Tensor, pairs: Tensor, learn: Tensor) -> flo
     """
     from sklearn.linear_model import Ridge
 
+    _check_mask(learn, features)
     inputs, numbers = _array(features), pairs.cpu()
     present = torch.zeros(len(numbers), int(numbers.max()) + 1).scatter_(1, numbers, 1.0).numpy()
     learn = learn.cpu().numpy()

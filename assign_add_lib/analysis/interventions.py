@@ -5,7 +5,6 @@ function from token ids (batch, pos) to a list of hooks, so that it can depend o
 over problems.  Layers are counted from 1.
 """
 
-import math
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -14,10 +13,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from .circuits import OV, QK, variable_identity
-from .model import Activations, Weights, run
-from .sampling import Batch, assigned_numbers, right_answers, value_positions
-from .task import STUDY, Task
+from ..circuits import OV, QK, variable_identity
+from ..model import Activations, Weights, read_out, trace
+from ..sampling import Batch
+from ..task import Task
+from .statistics import wilson
 
 Hook = tuple[str, Callable]
 Intervention = Callable[[Tensor], list[Hook]]
@@ -37,23 +37,20 @@ def attention_hook(layer: int) -> str:
 MLP_INPUT = "blocks.1.hook_resid_mid"
 
 
+def lens_task(lens) -> Task:
+    """The task of a network that is a TransformerLens bridge."""
+    return Task.of_sizes(lens.cfg.d_vocab, lens.cfg.n_ctx, lens.cfg.d_vocab_out)
+
+
 @torch.no_grad()
 def hooked_logits(lens, tokens: Tensor, hooks: Iterable[Hook] = ()) -> Tensor:
-    """Logits (batch, N) at `=` with these hooks in place."""
-    return lens.run_with_hooks(tokens, fwd_hooks=list(hooks))[:, -1]
+    """Logits (batch, N) at `=` with these hooks in place; ValueError for problems of another task."""
+    return lens.run_with_hooks(lens_task(lens).check(tokens), fwd_hooks=list(hooks))[:, -1]
 
 
 def answers(lens, tokens: Tensor, hooks: Iterable[Hook] = ()) -> Tensor:
     """The number (batch,) that the network finds most likely with these hooks in place."""
     return hooked_logits(lens, tokens, hooks).argmax(1)
-
-
-def wilson(right: Tensor, z: float = 1.96) -> tuple[float, float, float]:
-    """Share of true entries and the ends of its 95% interval over problems, by Wilson's formula."""
-    n, p = len(right), right.double().mean().item()
-    centre, half = p + z**2 / (2 * n), z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    low, high = ((centre + sign * half) / (1 + z**2 / n) for sign in (-1, 1))
-    return p, max(low, 0.0), min(high, 1.0)
 
 
 def accuracy_table(lens, sets: dict[str, Batch], intervention: Intervention | None = None) -> pd.DataFrame:
@@ -116,9 +113,9 @@ def add_to_scores(layer: int, change: Tensor) -> Hook:
     return pattern_hook(layer), act
 
 
-def read_values(tokens: Tensor, task: Task = STUDY) -> Hook:
+def read_values(tokens: Tensor, task: Task) -> Hook:
     """Let layer 2's `=` read the two numbers to add, half each, and nothing else."""
-    places = value_positions(tokens, task)
+    places = task.value_positions(tokens)
     ideal = one_hot(places, tokens.shape[1]).float().mean(1)  # (batch, pos)
 
     def act(pattern: Tensor, hook) -> Tensor:
@@ -145,41 +142,46 @@ def position_term(weights: Weights) -> Tensor:
     return weights.W_pos @ QK(weights, 1) @ weights.W_pos.T
 
 
-def variables_read(pattern: Tensor, tokens: Tensor, task: Task = STUDY) -> Tensor:
+def variables_read(pattern: Tensor, tokens: Tensor, task: Task) -> Tensor:
     """How much attention (batch, query, V) each query of a pattern (batch, query, key) gives to each variable's token."""
-    kinds = one_hot(tokens, task.d_vocab)[..., task.first_variable :].to(pattern.dtype)
+    kinds = one_hot(task.check(tokens), task.d_vocab)[..., task.first_variable :].to(pattern.dtype)
     return pattern @ kinds
 
 
-def identity_term(weights: Weights, tokens: Tensor, block: Tensor | None = None, task: Task = STUDY) -> Tensor:
+def identity_term(weights: Weights, tokens: Tensor, block: Tensor | None = None) -> Tensor:
     """The share of layer 2's scores (batch, key) of `=` that passes through the 12 x 12 variable block.
 
     Layer 1 moves into `=` and into each key a mixture of variables; the block scores one against the other.
     `block` (V, V) stands in for (E_var OV1) QK2 (E_var OV1)^T where given.
     """
-    read = variables_read(run(weights, tokens).pattern[:, 0], tokens, task)  # (batch, pos, V)
-    block = variable_identity(weights, task) if block is None else block
+    task = weights.task
+    read = variables_read(trace(weights, tokens).pattern[:, 0], tokens, task)  # (batch, pos, V)
+    block = variable_identity(weights) if block is None else block
     return torch.einsum("bv,vw,bkw->bk", read[:, task.last], block, read)
 
 
-def for_equal(change: Tensor, task: Task = STUDY) -> Tensor:
+def for_equal(change: Tensor, task: Task) -> Tensor:
     """A change of the scores of `=` alone (batch, key), as a change of all scores (batch, query, key)."""
+    if change.shape[1] != task.length:
+        raise ValueError(f"the change is of {change.shape[1]} positions, and the task has {task.length}")
     return torch.nn.functional.pad(change[:, None], (0, 0, task.last, 0))
 
 
-def change_value(tokens: Tensor, slot: int, generator: torch.Generator, task: Task = STUDY) -> Tensor:
+def change_value(tokens: Tensor, slot: int, generator: torch.Generator, task: Task) -> Tensor:
     """The same packed problems with another number in one slot."""
-    tokens, place = tokens.clone(), 2 * slot + 1
+    tokens, place = task.check(tokens).clone(), 2 * slot + 1
     shift = torch.randint(1, task.n_numbers, (len(tokens),), generator=generator)
     tokens[:, place] = (tokens[:, place] + shift) % task.n_numbers
     return tokens
 
 
-def full_problems(size: int, generator: torch.Generator, task: Task = STUDY) -> Tensor:
+def full_problems(size: int, generator: torch.Generator, task: Task) -> Tensor:
     """Packed 1-var problems (batch, pos) with every slot in use; the third slot's variable is the left operand.
 
-    All numbers of a problem differ, so that no answer is right by accident.
+    All numbers of a problem differ, so that no answer is right by accident.  ValueError for a task too small for that.
     """
+    if task.slots < 3 or task.n_numbers <= task.slots:
+        raise ValueError(f"full problems need three slots and more numbers than slots, not {task.slots} and {task.n_numbers}")
     variables = torch.rand(size, task.n_variables, generator=generator).argsort(1)[:, : task.slots]
     numbers = torch.rand(size, task.n_numbers, generator=generator).argsort(1)[:, : task.slots + 1]
     tokens = torch.full((size, task.length), task.pad)
@@ -199,7 +201,8 @@ def patched(lens, clean: Tensor, changed: Tensor, sites: dict[str, str]) -> Tens
     logit of the clean answer less that of the changed answer is scaled by its mean gap between the two problems:
     0 is the changed run, 1 the clean one.
     """
-    ours, theirs = (right_answers(tokens)[:, None] for tokens in (clean, changed))
+    task = lens_task(lens)
+    ours, theirs = (task.right_answers(tokens)[:, None] for tokens in (clean, changed))
     kept = {}
 
     def difference(hooks: Iterable[Hook] = ()) -> Tensor:
@@ -231,19 +234,10 @@ def _put_back(name: str, content: Tensor, position: int) -> Hook:
     return name, act
 
 
-def bootstrap(values: Tensor, draws: int = 1000, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Ends of the 95% interval of the mean over the first axis, by drawing problems with replacement."""
-    counts = torch.randint(len(values), (draws, len(values)), generator=torch.Generator().manual_seed(seed))
-    weight = torch.zeros(draws, len(values)).scatter_add_(1, counts, torch.ones(counts.shape)) / len(values)
-    means = weight.to(values.dtype) @ values.reshape(len(values), -1)
-    low, high = means.quantile(torch.tensor([0.025, 0.975], dtype=values.dtype), 0)
-    return low.view(values.shape[1:]), high.view(values.shape[1:])
-
-
 NAMED = ("identity", "numbers", "sum")
 
 
-def named_reads(activations: Activations, tokens: Tensor, task: Task = STUDY) -> Tensor:
+def named_reads(activations: Activations, tokens: Tensor, task: Task) -> Tensor:
     """Layer 1's named attention, as weights (batch, pos, V) on variables' tokens; all other attention is left out.
 
     An assigned number reads the variable before it, `=` reads variables at the two operand positions.
@@ -252,13 +246,13 @@ def named_reads(activations: Activations, tokens: Tensor, task: Task = STUDY) ->
     kinds = one_hot(tokens, task.d_vocab)[..., task.first_variable :].to(A.dtype)  # (batch, pos, V)
     read = torch.zeros_like(kinds)
     before = A.diagonal(offset=-1, dim1=1, dim2=2)[..., None] * kinds[:, :-1]  # (batch, pos - 1, V)
-    read[:, 1:] = before * assigned_numbers(tokens, task)[:, 1:, None]
+    read[:, 1:] = before * task.assigned_numbers(tokens)[:, 1:, None]
     operands = slice(task.left, task.right + 1)
     read[:, task.last] = torch.einsum("bk,bkv->bv", A[:, task.last, operands], kinds[:, operands])
     return read
 
 
-def keep_only(weights: Weights, reference: Tensor, named: Iterable[str] = NAMED, task: Task = STUDY) -> Intervention:
+def keep_only(weights: Weights, reference: Tensor, named: Iterable[str] = NAMED) -> Intervention:
     """Keep the named terms alone, and put in place of all the rest its mean over reference problems, by position.
 
     `identity`: of layer 2's scores, the `named_reads` of layer 1 through the 12 x 12 block.  `numbers`: of the same
@@ -266,8 +260,8 @@ def keep_only(weights: Weights, reference: Tensor, named: Iterable[str] = NAMED,
     attention, the OV2 images of the number tokens that it reads; the attention is the softmax of the kept scores.
     A term that is not in `named` is part of the rest.  One hook does it all, on what layer 2's attention adds at `=`.
     """
-    named, w, last = set(named), weights, task.last
-    block = variable_identity(w, task)
+    named, w, task, last = set(named), weights, weights.task, weights.task.last
+    block = variable_identity(w)
     own = (w.W_E[task.equal] + w.W_pos[last]) @ QK(w, 2) @ w.W_E.T  # (d_vocab,)
     numbers = OV(w, 2).new_zeros(len(w.W_E), w.d_model)
     numbers[: task.n_numbers] = w.W_E[: task.n_numbers] @ OV(w, 2)
@@ -280,15 +274,31 @@ def keep_only(weights: Weights, reference: Tensor, named: Iterable[str] = NAMED,
     def named_sum(attention: Tensor, tokens: Tensor) -> Tensor:
         return torch.einsum("bk,bkd->bd", attention, numbers[tokens]) * ("sum" in named)
 
-    there = run(w, reference)
+    there = trace(w, reference)
     rest_of_scores = (there.scores[:, 1, last] - named_scores(there, reference)).mean(0)
     rest_of_stream = (there.mlp_in[:, last] - named_sum(there.pattern[:, 1, last], reference)).mean(0)
 
     def intervention(tokens: Tensor) -> list[Hook]:
-        here = run(w, tokens)
+        here = trace(w, tokens)
         attention = (named_scores(here, tokens) + rest_of_scores).softmax(-1)
         stream = named_sum(attention, tokens) + rest_of_stream
         before = (here.resid_pre + here.attn_out[:, 0])[:, last]
         return [put(attention_hook(2), at(tokens, last), (stream - before)[:, None])]
 
     return intervention
+
+
+@torch.no_grad()
+def cleanly_read(weights: Weights, tokens: Tensor) -> Tensor:
+    """The answers (batch,) where layer 2's `=` reads the two numbers to add equally, and no distractor's number.
+
+    What `=` reads of assigned numbers and of the numbers to add stays the same in all; so does the rest of its attention.
+    """
+    task, acts = weights.task, trace(weights, tokens)
+    stream, attention = acts.resid_pre + acts.attn_out[:, 0], acts.pattern[:, 1, task.last]
+    wanted = torch.zeros_like(attention, dtype=torch.bool).scatter(1, task.value_positions(tokens), True)
+    assigned = task.assigned_numbers(tokens)
+    on_numbers = (attention * (wanted | assigned)).sum(1, keepdim=True)
+    clean = torch.where(wanted, on_numbers / wanted.sum(1, keepdim=True), attention * ~assigned)
+    mlp_in = stream[:, task.last] + torch.einsum("bt,btd->bd", clean, stream) @ OV(weights, 2)
+    return read_out(weights, mlp_in).argmax(1)

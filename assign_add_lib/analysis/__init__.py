@@ -1,0 +1,1 @@
+"""Analyses of a trained network, one a module."""

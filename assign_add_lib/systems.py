@@ -1,0 +1,32 @@
+"""The systems of this book: the study's network and the companions of part IV, each defined once."""
+
+from .companions import hypernetwork
+from .engine.system import Sources, System
+from .ensemble import Ensemble
+from .training import Run, StudyLearner, TrainConfig
+
+
+def _claims():
+    from .claims.study import CLAIMS
+
+    return CLAIMS
+
+
+def _sources() -> Sources:
+    from .claims.study import sources
+
+    return sources()
+
+
+STUDY = System(
+    "study",
+    TrainConfig,
+    StudyLearner,
+    Run,
+    seeds=(*range(9), 42),
+    columns=("seed", "train_fraction", "r", "steps"),
+    claims=_claims,
+    sources=_sources,
+    ensemble=Ensemble,
+)
+SYSTEMS = {system.name: system for system in (STUDY, hypernetwork.SYSTEM)}

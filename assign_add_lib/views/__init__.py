@@ -1,0 +1,1 @@
+"""What a reader sees and moves: figures, attention views and sliders."""

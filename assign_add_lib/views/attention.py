@@ -1,0 +1,133 @@
+"""Views of attention: who reads whom, drawn, in words, and as something to point at."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+import matplotlib.pyplot as plt
+import torch
+from IPython.display import HTML
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from ..model import Weights, trace
+from ..task import Problem
+from ..training import Run
+from .page import figure_element, is_static, picture_of
+from .slider import step_slider
+
+# what CircuitsVis writes -> what this book writes, small enough for 16 tokens beside each other
+WORDING = {
+    "Source Token": "key",
+    "Destination Token": "query",
+    "Src: ": "key: ",
+    "Dest: ": "query: ",
+    "Val: ": "weight: ",
+    'size:12,style:"normal"': 'size:10,style:"normal"',
+}
+READING = "Each row is a query, the token that reads; each column is a key, a token that it may read."
+
+
+def attention(source: Run | Weights, problem: Problem | str, step: int | None = None) -> tuple[Tensor, list[str]]:
+    """Attention patterns (layer, query, key) on one problem, and the names of its tokens.
+
+    `source` is a `Run`, whose weights at `step` are used (the last where None), or a `Weights`.
+    Raises ValueError for a bad problem, an unknown step, a step asked of a `Weights`, or attention that is not finite.
+    """
+    if isinstance(problem, str):
+        problem = Problem.parse(problem, source.task)
+    if problem.task != source.task:
+        raise ValueError("the problem and the network are of different tasks")
+    if isinstance(source, Run):
+        source = source.weights(step)
+    elif step is not None:
+        raise ValueError(f"step {step}: these are the weights of a single step; pass the run they come from")
+    tokens = problem.tokens()
+    with torch.no_grad():
+        patterns = trace(source, tokens[None]).pattern[0]
+    if not patterns.isfinite().all():
+        raise ValueError("the attention of this network is not finite; its weights are damaged or far too large")
+    return patterns, problem.task.names(tokens)
+
+
+def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: float = 0.1) -> Figure:
+    """Draw the attention patterns (layer, query, key) of one problem side by side.
+
+    A weight of `annotate_above` or more also stands in its cell as a number; what a query may not read is grey.
+    """
+    figure, panels = plt.subplots(1, len(patterns), figsize=(7.2, 4.2), sharey=True, layout="constrained")
+    plt.close(figure)  # a notebook shows it because the cell returns it, and only once
+    places = range(len(names))
+    for layer, (pattern, axes) in enumerate(zip(patterns, panels), start=1):
+        future = torch.ones_like(pattern).triu(1).bool()
+        axes.set_facecolor("0.9")
+        axes.imshow(pattern.masked_fill(future, torch.nan).numpy(), cmap="Blues", vmin=0, vmax=1)
+        for query, key in ((~future) & (pattern >= annotate_above)).nonzero().tolist():
+            weight = float(pattern[query, key])
+            shown = f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
+            axes.text(key, query, shown, ha="center", va="center", fontsize=6, color="white" if weight > 0.6 else "black")
+        axes.set_title(f"layer {layer}")
+        axes.set_xlabel("key (token that is read)")
+        axes.set_xticks(places, names, rotation=90, fontsize=8)
+        axes.set_yticks(places, names, fontsize=8)
+        axes.tick_params(length=0)
+        if layer == 1:
+            axes.set_ylabel("query (token that reads)")
+    return figure
+
+
+def attention_in_words(patterns: Tensor, names: Sequence[str]) -> str:
+    """Say what the last token reads most in each layer, for those who cannot see the picture."""
+    layers = []
+    for layer, pattern in enumerate(patterns, start=1):
+        weights, keys = pattern[-1].topk(3)
+        reads = ", ".join(f"{names[key]} at position {key} ({weight:.2f})" for weight, key in zip(weights, keys.tolist()))
+        layers.append(f"in layer {layer}, {names[-1]} reads most {reads}")
+    return f"Attention of both layers to {' '.join(names)}: {'; '.join(layers)}."
+
+
+def attention_view(source: Run | Weights, problem: Problem | str, step: int | None = None, caption: str = READING) -> HTML:
+    """Show both layers' attention on one problem with CircuitsVis: point at a cell to read its weight.
+
+    Takes and raises what `attention` does.  Where scripts are off, the output is `attention_figure`.
+    """
+    patterns, names = attention(source, problem, step)
+    alt = attention_in_words(patterns, names)
+    data = {"attention": [[_rounded(row) for row in pattern] for pattern in patterns.tolist()], "tokens": names}
+    figure = figure_element("attention-view", picture_of(attention_figure(patterns, names), alt), "", caption, data)
+    return HTML(figure if is_static() else figure + _live_scripts())
+
+
+def attention_slider(source: Run | Weights, problem: Problem | str, steps: Sequence[int], caption: str = READING):
+    """Show both layers' attention on one problem, at each of these steps of a run, behind a slider.
+
+    Raises what `attention` and `step_slider` do.
+    """
+
+    @cache
+    def at(step):
+        return attention(source, problem, step)
+
+    return step_slider(
+        lambda step: attention_figure(*at(step)),
+        steps,
+        caption,
+        lambda step: f"Step {step}. {attention_in_words(*at(step))}",
+    )
+
+
+def _rounded(row: list[float]) -> list[float]:
+    return [round(weight, 3) for weight in row]
+
+
+def circuitsvis_script() -> str:
+    """The browser code of the installed CircuitsVis, in this book's words and fit to stand in a script element."""
+    script = (files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text("utf-8")
+    for theirs, ours in WORDING.items():
+        script = script.replace(theirs, ours)
+    return script.replace("</script", r"<\/script")
+
+
+def _live_scripts() -> str:
+    """All that draws an attention view: an output in Colab sees neither the site nor other outputs."""
+    return f"<script>{circuitsvis_script()}{(files(__package__) / 'attention.js').read_text('utf-8')}</script>"

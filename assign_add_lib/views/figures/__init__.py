@@ -1,0 +1,36 @@
+"""Figures that more than one chapter draws, or that are long to draw: by part of the book, over one style."""
+
+from .build import accuracy_curves, curves, form_grid, pair_map, token_row
+from .learn import block_matrix, held
+from .read import (
+    accuracy_intervals,
+    algorithm,
+    interference,
+    neuron_grid,
+    patch_maps,
+    score_block,
+    score_table,
+    seed_curves,
+    spectra,
+)
+from .style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    KIND_COLOURS,
+    LAYER_COLOURS,
+    ORANGE,
+    PURPLE,
+    ROLES,
+    SET_MARKERS,
+    SET_STYLES,
+    SKY,
+    STYLE,
+    VERMILION,
+    WIDTH,
+    YELLOW,
+    role,
+    spread,
+    use_style,
+)

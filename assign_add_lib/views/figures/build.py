@@ -1,0 +1,128 @@
+"""Figures of part I, Build: each takes arrays and returns a matplotlib Figure."""
+
+from collections.abc import Sequence
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from .style import BLUE, GREY, INK, ROLES, SET_STYLES, VERMILION, WIDTH, role, spread
+
+
+def token_row(names: Sequence[str], answer: str | None = None, notes: dict[tuple[int, int], str] | None = None) -> Figure:
+    """Draw a sequence as a row of boxes, one a token, with positions below and the answer read at the end.  Figure 1.
+
+    `notes` puts a bracket with words above a span of positions (first, last).
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.75))
+    for position, name in enumerate(names):
+        box = plt.Rectangle((position + 0.04, 0), 0.92, 1, facecolor=ROLES[role(name)], edgecolor=INK, linewidth=0.8)
+        axes.add_patch(box)
+        faint = name == "PAD"
+        axes.text(position + 0.5, 0.5, name, ha="center", va="center", fontsize=8 if faint else 11, color=GREY if faint else INK)
+        axes.text(position + 0.5, -0.32, position, ha="center", va="center", fontsize=8, color=GREY)
+    for (first, last), words in (notes or {}).items():
+        axes.plot([first + 0.06, first + 0.06, last + 0.94, last + 0.94], [1.12, 1.22, 1.22, 1.12], color=GREY, linewidth=0.9)
+        axes.text((first + last + 1) / 2, 1.3, words, ha="center", va="bottom", fontsize=8.5)
+    if answer is not None:
+        end = len(names) - 0.5
+        axes.annotate(answer, (end, -0.45), (end, -1.35), ha="center", va="center", fontsize=11, fontweight="bold",
+                      arrowprops={"arrowstyle": "<-", "color": INK})  # fmt: skip
+        axes.text(end - 0.6, -1.35, "answer", ha="right", va="center", fontsize=8.5)
+    axes.text(-0.1, -0.32, "position", ha="right", va="center", fontsize=8, color=GREY)
+    axes.set(xlim=(-1.3, len(names)), ylim=(-1.6 if answer else -0.6, 1.85))
+    axes.axis("off")
+    return figure
+
+
+def pair_map(train_pairs: Tensor) -> Figure:
+    """Draw the ordered pairs (x, y) of numbers: light for training, dark for held out."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.6))
+    axes.imshow(~train_pairs, cmap=matplotlib.colors.ListedColormap(["#e8eef4", BLUE]), origin="lower")
+    axes.set(xlabel="y, the right number", ylabel="x, the left number")
+    held_out = int((~train_pairs).sum())
+    for colour, words in (("#e8eef4", f"{train_pairs.numel() - held_out} training pairs"), (BLUE, f"{held_out} held-out pairs")):
+        axes.plot([], [], "s", color=colour, markeredgecolor=INK, markersize=8, label=words)
+    figure.legend(loc="outside right upper")
+    return figure
+
+
+def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
+    """Draw which operands training puts together: `allowed` (V + 1, V + 1), the last row and column for a constant."""
+    labels = [*names, "number"]
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.7))
+    axes.imshow(allowed, cmap=matplotlib.colors.ListedColormap(["white", "#a8cbe6"]), vmin=0, vmax=1)
+    for row, left in enumerate(labels):
+        for column, right in enumerate(labels):
+            barred = left == right and left != "number"
+            mark = "–" if barred else "" if allowed[row, column] else "×"
+            axes.text(column, row, mark, ha="center", va="center", fontsize=10, color=GREY if barred else VERMILION)
+    ticks = range(len(labels))
+    axes.set_xticks(ticks, labels)
+    axes.set_yticks(ticks, labels)
+    axes.set_xticks([t - 0.5 for t in ticks[1:]], minor=True)
+    axes.set_yticks([t - 0.5 for t in ticks[1:]], minor=True)
+    axes.grid(which="minor", color="0.85", linewidth=0.6)
+    axes.tick_params(which="both", length=0)
+    axes.get_xticklabels()[-1].set_rotation(90)
+    axes.set(xlabel="right operand", ylabel="left operand")
+    key = (
+        ("s", "#a8cbe6", "training asks it"),
+        ("x", VERMILION, "only tests ask it"),
+        ("_", GREY, "never asked"),
+    )
+    for marker, colour, words in key:
+        axes.plot([], [], marker, color=colour, markersize=8, label=words)
+    figure.legend(loc="outside right upper")
+    return figure
+
+
+def curves(table: pd.DataFrame, levels: dict[str, float] | None = None) -> Figure:
+    """Draw each column of a table over its index, training steps, with its name at its end and levels as grey lines."""
+    figure, axes = plt.subplots()
+    ends = spread(list(table.iloc[-1]), 0.07)
+    for index, (name, end) in enumerate(zip(table.columns, ends)):
+        line = axes.plot(table.index, table[name], ("-", "--", ":", "-.")[index % 4])[0]
+        axes.annotate(name, (1.01, end), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=line.get_color())
+    for name, level in (levels or {}).items():
+        axes.axhline(level, color=GREY, linewidth=0.9)
+        axes.text(table.index[-1], level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
+    axes.set(xlabel="training step", ylabel="accuracy", ylim=(-0.02, 1.05), xlim=(table.index[0], table.index[-1]))
+    return figure
+
+
+def accuracy_curves(
+    metrics: pd.DataFrame,
+    phases: Sequence[tuple[str, int, int]] = (),
+    baselines: dict[str, dict[str, float]] | None = None,
+    others: Sequence[pd.DataFrame] = (),
+) -> Figure:
+    """Draw the nine accuracies over training, one panel for each number of variables.  Figure 2.
+
+    `phases` shades spans (name, first step, last step); `baselines` gives, by panel (`1-var`), levels to mark by name;
+    `others` are the metrics of other runs, drawn faint behind.
+    """
+    figure, panels = plt.subplots(3, 1, figsize=(WIDTH, 6.6), sharex=True)
+    for axes, kind in zip(panels, ("0-var", "1-var", "2-var")):
+        for index, (_, first, last) in enumerate(phases):
+            axes.axvspan(first, last, color="0.96" if index % 2 else "0.91", linewidth=0)
+        for name, level in (baselines or {}).get(kind, {}).items():
+            axes.axhline(level, color=GREY, linewidth=0.9)
+            axes.text(metrics.index[-1], level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
+        names = [name for name in metrics.columns if name.startswith(kind)]
+        ends = spread([metrics[name].iloc[-1] for name in names], 0.115)
+        for name, end in zip(names, ends):
+            label = name.removeprefix(kind + " ")
+            colour, line = SET_STYLES[label]
+            for other in others:
+                axes.plot(other.index, other[name], color=colour, linewidth=0.4, alpha=0.3)
+            axes.plot(metrics.index, metrics[name], line, color=colour, linewidth=1.4)
+            axes.annotate(f"{label}", (1.01, end), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=colour)
+        axes.set(title=f"{kind} problems", ylim=(-0.02, 1.05), xlim=(0, metrics.index[-1]))
+        axes.set_ylabel("accuracy")
+    for name, first, last in phases:
+        panels[0].text((first + last) / 2, 0.06, name, ha="center", va="bottom", fontsize=8.5)
+    panels[-1].set_xlabel("training step")
+    return figure

@@ -1,0 +1,72 @@
+"""Figures of part III, Learn: each takes arrays and returns a matplotlib Figure."""
+
+from collections.abc import Sequence
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from .style import GREY, INK, LAYER_COLOURS, ROLES, WIDTH, role
+
+
+def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Sequence[float]) -> Figure:
+    """Draw what each position holds when layer 2 reads: its position, its token, what layer 1 moved there, attention on top."""
+    figure, (top, axes) = plt.subplots(2, 1, figsize=(WIDTH, 3.1), sharex=True, height_ratios=(1, 2.6))
+    top.bar(range(len(names)), attention, color=LAYER_COLOURS[2], width=0.6)
+    top.set(ylabel="attention\nof =", ylim=(0, 0.6), yticks=[0, 0.5])
+    for position, name in enumerate(names):
+        parts = [(f"$p_{{{position}}}$", "white", INK), (name, ROLES[role(name)], GREY if name == "PAD" else INK)]
+        parts += [(rf"$\hat{{{each}}}$", "white", LAYER_COLOURS[1]) for each in moved.get(position, ())]
+        for height, (words, colour, ink) in enumerate(parts):
+            box = plt.Rectangle((position - 0.44, height + 0.05), 0.88, 0.9, facecolor=colour, edgecolor=ink, linewidth=0.8)
+            axes.add_patch(box)
+            size = 6.5 if words == "PAD" else 9.5
+            axes.text(position, height + 0.5, words, ha="center", va="center", fontsize=size, color=ink)
+    axes.set(xlim=(-0.6, len(names) - 0.4), ylim=(-0.05, 4.1), yticks=[0.5, 1.5, 2.5], xticks=[])
+    axes.set_yticklabels(["position", "token", "moved by\nlayer 1"])
+    for each in (top, axes):
+        each.tick_params(length=0)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    return figure
+
+
+def block_matrix(
+    values: Tensor,
+    rows: Sequence[tuple[str, Sequence[int], float]],
+    columns: Sequence[tuple[str, Sequence[int], float]],
+    outlines: dict[str, tuple[str, str]],
+) -> Figure:
+    """Draw blocks of a matrix on a logarithmic scale of colours, blue below zero; white is less than a hundredth.
+
+    `rows` and `columns` list (name, coordinates, width of each); `outlines` frames a block (row, column) under a letter.
+    """
+
+    def edges(groups):
+        ends = np.concatenate([[0], np.concatenate([np.full(len(part), width) for _, part, width in groups]).cumsum()])
+        stops = np.cumsum([len(part) * width for _, part, width in groups])
+        spans = {name: (stop - len(part) * width, stop) for (name, part, width), stop in zip(groups, stops)}
+        return ends, np.concatenate([part for _, part, _ in groups]), spans
+
+    (across, at_columns, column_span), (down, at_rows, row_span) = edges(columns), edges(rows)
+    figure, axes = plt.subplots(figsize=(WIDTH, 6.6))
+    norm = matplotlib.colors.SymLogNorm(0.01, vmin=-20, vmax=20)
+    image = axes.pcolormesh(across, down, np.asarray(values)[np.ix_(at_rows, at_columns)], cmap="RdBu_r", norm=norm)
+    for spans, line in ((row_span, axes.axhline), (column_span, axes.axvline)):
+        for _, stop in spans.values():
+            line(stop, color="0.8", linewidth=0.6)
+    for label, (row, column) in outlines.items():
+        (top, bottom), (left, right) = row_span[row], column_span[column]
+        axes.add_patch(plt.Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=INK, linewidth=1.6))
+        style = {"ha": "center", "va": "center", "fontsize": 9.5, "fontweight": "bold", "color": INK}
+        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
+        axes.text(0.2 * left + 0.8 * right, 0.72 * top + 0.28 * bottom, label, bbox=box, **style)
+    axes.set_xticks([sum(span) / 2 for span in column_span.values()], column_span)
+    axes.set_yticks([sum(span) / 2 for span in row_span.values()], row_span)
+    axes.tick_params(length=0, pad=3)
+    axes.set(ylim=(down[-1], 0), xlabel="what the query holds", ylabel="what the key holds")
+    axes.spines[["top", "right"]].set_visible(True)
+    bar = figure.colorbar(image, ax=axes, shrink=0.6, ticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
+    bar.ax.set_yticklabels(["−10", "−1", "−0.1", "0", "0.1", "1", "10"])
+    return figure

@@ -1,0 +1,77 @@
+"""The book's style: one palette, and one look for one thing in every figure."""
+
+from collections.abc import Sequence
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442",
+)  # fmt: skip
+
+GREY, INK = "#777777", "#222222"
+
+WIDTH = 7.2  # inches, the width of a page's column
+
+STYLE = {
+    "figure.figsize": (WIDTH, 3.4),
+    "figure.dpi": 110,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "savefig.bbox": None,
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.prop_cycle": matplotlib.cycler(color=[BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY]),
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "image.cmap": "Blues",
+    "image.interpolation": "nearest",
+}
+
+
+def use_style() -> None:
+    """Draw all that follows in the book's style."""
+    plt.rcParams.update(STYLE)
+
+
+# one colour for one thing, in every figure of the book
+KIND_COLOURS = {"0-var": GREY, "1-var": ORANGE, "2-var": SKY}
+
+LAYER_COLOURS = {1: "#5b3a8c", 2: "#8c510a"}
+
+ROLES = {"variable": SKY, "number": "#dddddd", "PAD": "white", "+": YELLOW, "=": ORANGE}
+
+
+def role(name: str) -> str:
+    """What a token is, by its name: a key of `ROLES`."""
+    return "number" if name.isdigit() else name if name in ROLES else "variable"
+
+
+# how a set of problems is drawn, in every figure: solid as in training, dashed or dotted for what training never showed
+SET_STYLES = {
+    "train": (BLUE, "-"),
+    "add-restricted": (VERMILION, "--"),
+    "var-restricted": (GREEN, ":"),
+    "var-restricted (1)": (GREEN, ":"),
+    "var-restricted (2)": (PURPLE, "-."),
+}
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Move places apart until neighbours, in order, are at least a gap from each other."""
+    moved = dict.fromkeys(range(len(places)))
+    height = -np.inf
+    for index in sorted(range(len(places)), key=lambda index: places[index]):
+        height = moved[index] = max(places[index], height + gap)
+    excess = max(0.0, height - 1.05)
+    return [moved[index] - excess for index in range(len(places))]
+
+
+SET_MARKERS = {"train": "o", "add-restricted": "s", "var-restricted": "^", "var-restricted (1)": "^", "var-restricted (2)": "D"}
