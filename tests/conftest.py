@@ -1,10 +1,67 @@
-"""What the tests share: the checkout's root."""
+"""What the tests share: the checkout's root, precision and threads, a data folder of our own, and a run that is trained once."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
+from small import CONFIG
+
+from assign_add_lib import train
+from assign_add_lib.engine import manifest
 
 
 @pytest.fixture(scope="session")
 def root():
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def one_thread():
+    """Equal bits need equal sums, and so equal numbers of threads here and in child processes."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def double():
+    """Everything that torch makes is in double precision; in single, rounding alone parts two runs in the end."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.fixture
+def own_data(tmp_path, monkeypatch):
+    """The place of a data folder of our own, in which nothing is shipped yet."""
+    monkeypatch.setattr(manifest, "PACKAGE", tmp_path / "package")
+    return tmp_path / "data"
+
+
+def trained(folder, stop=None):
+    """Train the small run into a folder, on one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    train(CONFIG, folder, "cpu", progress=False, stop=stop)
+    torch.set_num_threads(threads)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """The folder of the small run, finished; to be read, or copied and then spoilt."""
+    return trained(tmp_path_factory.mktemp("finished") / "small")
+
+
+@pytest.fixture(scope="session")
+def half(tmp_path_factory):
+    """The folder of the small run, stopped at step 45, so that its state stands at step 40; to be copied."""
+    return trained(tmp_path_factory.mktemp("half") / "half", stop=45)
+
+
+@pytest.fixture
+def stopped(half, tmp_path):
+    """A copy of the stopped run, to be damaged or taken up."""
+    return shutil.copytree(half, tmp_path / "run")

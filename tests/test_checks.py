@@ -100,7 +100,7 @@ def test_a_crash_is_said_in_words(capsys):
 
 def test_report_raises_outside_its_tolerance(capsys):
     checks.report("pi", math.pi, 3.14, 0.002)
-    assert capsys.readouterr().out == "pi: 3.14 (± 0.002)\n"
+    assert capsys.readouterr().out == "pi: 3.142 (quoted as 3.14, within 0.002)\n"
     for value in (3.15, math.nan):
         with pytest.raises(AssertionError, match="pi: measured"):
             checks.report("pi", value, 3.14, 0.002)

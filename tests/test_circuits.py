@@ -1,4 +1,4 @@
-"""The tables against their definitions written as loops; the factored forward against the plain one."""
+"""Tables, terms and the factored forward, against sums written out and the plain forward."""
 
 import math
 
@@ -7,8 +7,10 @@ import torch
 from small import SIZES, problems, random_weights
 from torch.nn.functional import cross_entropy
 
-from assign_add_lib import Task, Weights, forward, last_logits
+from assign_add_lib import Problem, Task, Weights, forward, last_logits
 from assign_add_lib import circuits as c
+from assign_add_lib.circuits import mlp_input_sources
+from assign_add_lib.model import trace
 
 
 @pytest.fixture(params=SIZES[1:], ids=str)
@@ -60,19 +62,19 @@ def test_ov_table(case):
 def test_position_scores(case):
     task, weights = case
     places = list(weights.W_pos)[: task.length - 4]
-    torch.testing.assert_close(c.position_scores(weights, task), slow_scores(places, places, weights, 1))
+    torch.testing.assert_close(c.position_scores(weights), slow_scores(places, places, weights, 1))
 
 
 def test_variable_identity(case):
     task, weights = case
     moved = [moved_by(row, weights, 1) for row in list(weights.W_E)[task.n_numbers + 3 :]]
     assert len(moved) == task.n_variables
-    torch.testing.assert_close(c.variable_identity(weights, task), slow_scores(moved, moved, weights, 2))
+    torch.testing.assert_close(c.variable_identity(weights), slow_scores(moved, moved, weights, 2))
 
 
 def test_bare_addition(case):
     task, weights = case
-    logits = c.bare_addition(weights, task)
+    logits = c.bare_addition(weights)
     assert logits.shape == (task.n_numbers,) * 3
     for x in range(task.n_numbers):
         for y in range(task.n_numbers):
@@ -125,3 +127,95 @@ def test_factored_forward_reads_any_tokens():
     tokens[:10] = tokens[:10, :1]
     torch.testing.assert_close(last_logits(weights, tokens), forward(weights, tokens)[:, -1], rtol=0, atol=1e-10)
     torch.testing.assert_close(last_logits(weights, tokens[:, :5]), forward(weights, tokens[:, :5])[:, -1], rtol=0, atol=1e-10)
+
+
+def test_sources_sum_to_the_mlp_input_and_name_the_numbers():
+    weights = Weights.init(seed=3)
+    problem = Problem.parse("c=1, b=17, a=42, b+19=?")
+    tokens = problem.tokens(seed=0)[None]
+    activations = trace(weights, tokens)
+    parts = mlp_input_sources(weights, activations, tokens)
+    assert torch.allclose(sum(parts.values()), activations.mlp_in[:, -1], atol=1e-5)
+    place = tokens[0].tolist().index(17)
+    read = activations.pattern[0, 1, -1]
+    truth = (read[place] * weights.W_E[17] + read[14] * weights.W_E[19]) @ weights.W_V[1] @ weights.W_O[1]
+    assert torch.allclose(parts["numbers to add"][0], truth, atol=1e-5)
+    assert torch.allclose(parts["layer 1 at ="], activations.attn_out[:, 0, -1])
+
+
+@pytest.fixture(params=SIZES, ids=str)
+def traced(request):
+    """A task, random weights for it, token ids and what the plain forward computes."""
+    task, *sizes = request.param
+    weights = random_weights(task, *sizes, scale=0.1 if sizes[0] == 128 else 0.4)
+    tokens = problems(task, 20).tokens
+    return task, weights, tokens, trace(weights, tokens)
+
+
+def score(query, key, weights, layer):
+    """One score, of two residual streams."""
+    W_Q, W_K = weights.W_Q[layer - 1], weights.W_K[layer - 1]
+    return (query @ W_Q).dot(key @ W_K) / math.sqrt(W_Q.shape[1])
+
+
+def moved_by_layer_1(row, weights):
+    """What layer 1 adds where it attends to one vector."""
+    return (row @ weights.W_V[0]) @ weights.W_O[0]
+
+
+def test_four_terms_sum_to_the_scores_of_layer_1(traced):
+    task, weights, tokens, activations = traced
+    terms = c.layer_1_terms(weights, tokens)
+    assert terms.shape == (len(tokens), len(c.LAYER_1_TERMS), task.length, task.length)
+    past = torch.ones(task.length, task.length).tril().bool()
+    torch.testing.assert_close(terms.sum(1)[:, past], activations.scores[:, 0][:, past], rtol=0, atol=1e-10)
+
+
+def test_each_of_the_four_terms(traced):
+    task, weights, tokens, _ = traced
+    terms = c.layer_1_terms(weights, tokens)
+    for b, i, j in ((0, task.last, task.left), (1, 3, 2), (2, 5, 0)):
+        queries = weights.W_E[tokens[b, i]], weights.W_pos[i]
+        keys = weights.W_E[tokens[b, j]], weights.W_pos[j]
+        expected = torch.stack([score(query, key, weights, 1) for query in queries for key in keys])
+        torch.testing.assert_close(terms[b, :, i, j], expected)
+
+
+def test_nine_terms_sum_to_the_scores_of_layer_2(traced):
+    task, weights, tokens, activations = traced
+    terms = c.layer_2_terms(weights, tokens)
+    assert terms.shape == (len(tokens), len(c.QUERY_SOURCES), len(c.KEY_SOURCES), task.length)
+    torch.testing.assert_close(terms.sum((1, 2)), activations.scores[:, 1, task.last], rtol=0, atol=1e-10)
+
+
+def test_each_of_the_nine_terms(traced):
+    task, weights, tokens, activations = traced
+    terms = c.layer_2_terms(weights, tokens)
+    for b in (0, 7, 19):
+        A = activations.pattern[b, 0]
+        own = weights.W_E[tokens[b]] + weights.W_pos
+        named = sum(A[task.last, j] * moved_by_layer_1(weights.W_E[tokens[b, j]], weights) for j in (task.left, task.right))
+        rest = sum(A[task.last, j] * moved_by_layer_1(own[j], weights) for j in range(task.length)) - named
+        for j in range(task.length):
+            before = A[j, j - 1] * moved_by_layer_1(weights.W_E[tokens[b, j - 1]], weights) if j else torch.zeros_like(named)
+            other = sum(A[j, i] * moved_by_layer_1(own[i], weights) for i in range(j + 1)) - before
+            for q, query in enumerate((own[task.last], named, rest)):
+                for k, key in enumerate((own[j], before, other)):
+                    torch.testing.assert_close(terms[b, q, k, j], score(query, key, weights, 2), rtol=0, atol=1e-10)
+
+
+def test_name_by_name_is_made_of_the_identity_block():
+    """For 2-variable problems the term is a sum of two entries of the block, weighted by two attentions of layer 1."""
+    task, *sizes = SIZES[0]
+    weights = random_weights(task, *sizes, scale=0.1)
+    block = c.variable_identity(weights)
+    tokens = problems(task, 200).tokens
+    tokens = tokens[(tokens[:, task.left : task.last] >= task.first_variable).all(1)]
+    assert len(tokens) > 20
+    terms, A = c.layer_2_terms(weights, tokens)[:, 1, 1], trace(weights, tokens).pattern[:, 0]
+    for b, sequence in enumerate(tokens):
+        for j in range(1, task.room):
+            if sequence[j - 1] >= task.first_variable:
+                before = sequence[j - 1] - task.first_variable
+                entries = sum(A[b, task.last, o] * block[sequence[o] - task.first_variable, before] for o in (13, 14))
+                torch.testing.assert_close(terms[b, j], A[b, j, j - 1] * entries)

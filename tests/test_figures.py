@@ -1,13 +1,23 @@
-"""Figures: of many runs, each panel shows its own column, the median of the runs, and nothing where there is no set."""
+"""Figures show what they are given: each panel its own data, each name and mark in its place."""
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from assign_add_lib import figures
+from assign_add_lib import Task
+from assign_add_lib.views import figures
 
 ROWS = [["0-var train"], ["1-var train", "1-var var-restricted"]]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Figures are closed after each test."""
+    yield
+    plt.close("all")
 
 
 @pytest.fixture
@@ -58,3 +68,148 @@ def test_algorithm_draws_every_arrow_and_word():
     arrows = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None)]
     assert len(arrows) == 3 + 2 + 2
     plt.close(figure)
+
+
+# part I, Build
+
+
+def words(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def colours(patches):
+    return [matplotlib.colors.to_hex(patch.get_facecolor()) for patch in patches]
+
+
+def test_a_row_of_tokens_says_its_positions_notes_and_answer():
+    names = ["b", "17", "PAD", "+", "b", "19", "="]
+    axes = figures.token_row(names, "36", {(0, 1): "an assignment", (4, 5): "operands"}).axes[0]
+    assert words(axes)[:14] == [word for place, name in enumerate(names) for word in (name, str(place))]
+    assert {"an assignment", "operands", "36", "answer", "position"} <= set(words(axes))
+    note = next(text for text in axes.texts if text.get_text() == "operands")
+    assert note.get_position()[0] == 5 and len(axes.lines) == 2  # over the middle of positions 4 and 5
+    kinds = [figures.ROLES[kind] for kind in ("variable", "number", "PAD", "+", "variable", "number", "=")]
+    assert colours(axes.patches[:7]) == [matplotlib.colors.to_hex(colour) for colour in kinds]
+    assert "answer" not in words(figures.token_row(names).axes[0])
+
+
+def test_a_map_of_pairs_counts_both_kinds():
+    pairs = torch.tensor([[True, False, True], [True, True, True]])
+    figure = figures.pair_map(pairs)
+    assert figure.axes[0].images[0].get_array().tolist() == (~pairs).tolist()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["5 training pairs", "1 held-out pairs"]
+
+
+def test_a_grid_of_forms_marks_what_is_never_asked_and_what_only_tests_ask():
+    allowed = torch.tensor([[False, True, True], [False, False, True], [True, False, True]])
+    axes = figures.form_grid(allowed, ["a", "b"]).axes[0]
+    assert words(axes) == ["–", "", "", "×", "–", "", "", "×", ""]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "number"]
+
+
+def test_curves_have_their_names_at_their_ends_apart_from_each_other():
+    table = pd.DataFrame({"one": [0.0, 0.5, 0.9], "two": [0.0, 0.2, 0.91], "low": [0.1, 0.1, 0.1]}, index=[0, 10, 20])
+    axes = figures.curves(table, {"chance": 0.3}).axes[0]
+    assert [line.get_ydata().tolist() for line in axes.lines[:3]] == [table[name].tolist() for name in table]
+    assert np.allclose(axes.lines[3].get_ydata(), 0.3) and words(axes) == ["one", "two", "low", "chance"]
+    heights = sorted(text.xy[1] for text in axes.texts[:3])
+    assert min(np.diff(heights)) >= 0.07 - 1e-9 and heights[0] == 0.1
+
+
+def test_nine_accuracies_stand_in_three_panels_with_phases_levels_and_other_runs():
+    sets = ("train", "add-restricted", "var-restricted")
+    metrics = pd.DataFrame({f"{kind} {name}": [0.0, 1.0] for kind in ("0-var", "1-var") for name in sets[: 2 + (kind[0] == "1")]})
+    others = [metrics * 0.5, metrics * 0.25]
+    figure = figures.accuracy_curves(metrics, [("1", 0, 1)], {"1-var": {"shortcut": 0.4}}, others)
+    zero, one, two = figure.axes
+    assert [axes.get_title() for axes in figure.axes] == ["0-var problems", "1-var problems", "2-var problems"]
+    assert [len(axes.lines) for axes in (zero, one, two)] == [2 * 3, 1 + 3 * 3, 0] and "1" in words(zero)
+    assert words(one) == ["shortcut", *sets] and np.allclose(one.lines[0].get_ydata(), 0.4)
+    assert [line.get_ydata()[-1] for line in zero.lines] == [0.5, 0.25, 1.0] * 2
+    assert all(len(axes.patches) == 1 for axes in figure.axes)  # the span of the phase
+
+
+# part II, Read
+
+
+def test_a_table_of_scores_outlines_its_regions():
+    task = Task(5, 3, 8)
+    scores = torch.arange(19.0 * 19).view(19, 19)
+    axes = figures.score_table(scores, {"A": (slice(0, 5), slice(8, 11))}, task).axes[0]
+    mesh, (box,) = axes.collections[0], axes.patches
+    assert np.array_equal(mesh.get_array(), scores)
+    edges = mesh.get_coordinates()[0, :, 0]
+    assert box.get_bbox().extents.tolist() == pytest.approx([edges[8], edges[0], edges[11], edges[5]])
+    assert words(axes) == ["A"] and axes.yaxis_inverted()
+    assert edges[1] - edges[0] < edges[8] - edges[7]  # a number is narrow, PAD is wide
+
+
+def test_a_block_of_scores_rings_the_largest_of_each_row_and_leaves_masked_ones_empty():
+    scores = torch.tensor([[1.0, -2.0, -torch.inf], [0.5, 3.0, 0.25], [-torch.inf] * 3])
+    axes = figures.score_block(scores, "abc", 2, "row", "column").axes[0]
+    assert words(axes) == ["1.0", "-2.0", "0.5", "3.0", "0.2"]
+    assert [(patch.get_x() + 0.46, patch.get_y() + 0.46) for patch in axes.patches] == [(0, 0), (1, 1)]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("column", "row")
+    assert np.isnan(np.ma.filled(axes.images[0].get_array(), np.nan)).tolist() == scores.isinf().tolist()
+
+
+def test_spectra_mark_frequencies_and_show_their_control():
+    figure = figures.spectra({"E": [0.1, 0.6, 0.3], "W": [0.2, 0.2, 0.6]}, [1], {"W": [0.3, 0.3, 0.4]})
+    top, bottom = figure.axes
+    assert [bar.get_height() for bar in top.patches] == [0.1, 0.6, 0.3] and words(top) == words(bottom) == ["1"]
+    assert [colour == figures.BLUE for colour in colours(top.patches)] == [False, True, False]
+    assert not top.lines and bottom.lines[0].get_ydata().tolist() == [0.3, 0.3, 0.4]
+
+
+def test_neurons_and_fits_share_one_scale():
+    measured = torch.tensor([[1.0, -3.0], [0.0, 2.0]])
+    figure = figures.neuron_grid([("one", measured, measured / 2), ("two", 2 * measured, measured)])
+    assert [axes.get_title(loc="center") for axes in figure.axes] == ["neuron", "fit"] * 2
+    assert [axes.images[0].get_clim() for axes in figure.axes] == [(-3, 3), (-3, 3), (-6, 6), (-6, 6)]
+    assert np.array_equal(figure.axes[1].images[0].get_array(), measured / 2)
+    assert [text.get_text() for text in figure.texts] == ["one", "two"]
+
+
+def test_interfering_waves_keep_their_shape_and_the_answer_is_marked():
+    parts = {2: [1.0, -1.0, 0.5], 5: [0.25, 0.5, -0.5]}
+    top, bottom = figures.interference(parts, [1.25, -0.5, 0.0], 0).axes
+    waves = [line.get_ydata() for line in top.lines if len(line.get_ydata()) == 3]
+    for drawn, wave in zip(waves, parts.values()):
+        assert np.ptp(drawn - np.array(wave)) < 1e-12
+    assert waves[0].min() > waves[1].max() and words(top) == ["k = 2", "k = 5"]
+    assert [bar.get_height() for bar in bottom.patches] == [1.25, -0.5, 0.0]
+    assert [colour == figures.VERMILION for colour in colours(bottom.patches)] == [True, False, False]
+
+
+def test_maps_of_patches_write_what_is_worth_it():
+    maps = {"x": torch.tensor([[0.5, 0.02], [-0.03, 1.0]]), "y": torch.zeros(2, 2)}
+    first, second = figures.patch_maps(maps, ["stream", "values"], ["a", "="]).axes
+    assert words(first) == ["0.50", "-0.03", "1.00"] and words(second) == []
+    assert (first.get_title(), second.get_title()) == ("x", "y")
+    assert [label.get_text() for label in first.get_yticklabels()] == ["stream", "values"]
+
+
+def test_accuracies_have_their_intervals():
+    names = ["0-var train", "1-var train", "1-var var-restricted", "2-var train"]
+    rows = {name: (0.5 + k / 10, 0.4 + k / 10, 0.7 + k / 10) for k, name in enumerate(names)}
+    tables = {each: pd.DataFrame.from_dict(rows, orient="index", columns=["share", "low", "high"]) for each in ("A", "B")}
+    figure = figures.accuracy_intervals(tables)
+    drawn = {axes.get_title(): axes for axes in figure.axes}
+    assert [len(drawn[f"{n}-var problems"].lines) for n in (0, 1, 2)] == [1, 2, 1]
+    marks, bars = drawn["1-var problems"].lines[1], drawn["1-var problems"].collections[1]
+    assert marks.get_xdata().tolist() == [0.7, 0.7]
+    assert [segment[:, 0].tolist() for segment in bars.get_segments()] == [pytest.approx([0.6, 0.9])] * 2
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["A", "B"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["train", "var-restricted"]
+
+
+def test_names_are_spread_without_changing_their_order():
+    moved = figures.spread([0.5, 0.9, 0.52, 0.1], 0.1)
+    assert moved == pytest.approx([0.5, 0.9, 0.6, 0.1])
+    crowded = figures.spread([1.0, 1.0, 1.0], 0.1)
+    assert crowded == pytest.approx([0.85, 0.95, 1.05])  # none leaves the panel
+
+
+@pytest.mark.parametrize("name", ["a", "ab", "17", "0", "+", "=", "PAD"])
+def test_every_token_has_a_role(name):
+    assert figures.role(name) == ({"+": "+", "=": "=", "PAD": "PAD"}.get(name) or ("number" if name.isdigit() else "variable"))

@@ -10,7 +10,7 @@ import stat
 import pytest
 import torch
 
-from assign_add_lib.files import load_tensors, read_json, save_tensors, write_atomic, write_json
+from assign_add_lib.engine.files import load_tensors, read_json, save_tensors, write_atomic, write_json
 
 TENSORS = {
     "half": torch.arange(6).half().view(2, 3),

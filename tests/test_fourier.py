@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from assign_add_lib import Task, Weights, forward, fourier
+from assign_add_lib import Task, Weights, forward
+from assign_add_lib.analysis import fourier
 from assign_add_lib.circuits import bare_addition
 
 N = 59
@@ -64,7 +65,7 @@ def test_keep_works_along_the_first_axis_of_any_table(table):
 
 
 def test_waves_are_numpys_amplitudes_and_phases(table):
-    amplitude, phase = fourier.waves(table)
+    amplitude, phase = fourier.amplitudes_and_phases(table)
     transformed = np.fft.rfft(table.numpy(), axis=0)
     assert np.allclose(amplitude[1:], 2 / N * np.abs(transformed[1:]))
     assert np.allclose(phase[1:], np.angle(transformed[1:]))
@@ -102,9 +103,9 @@ def test_fit_finds_a_planted_neuron():
 def test_tables_make_the_bare_circuit():
     task = Task(11, 3, 10)
     weights = Weights.init(task, seed=0, d_model=12, d_mlp=20)
-    left = fourier.number_table(weights, task) @ weights.W_in
+    left = fourier.number_table(weights) @ weights.W_in
     logits = fourier.pair_logits(left, left, weights.W_out @ weights.W_U)
-    assert torch.allclose(logits, bare_addition(weights, task), atol=1e-6)
+    assert torch.allclose(logits, bare_addition(weights), atol=1e-6)
 
 
 def test_right_logits_accuracy_and_irrelevance_by_loops(logits):
@@ -149,7 +150,7 @@ def test_operand_logits_are_the_networks():
     x, y = torch.tensor([3, 10]), torch.tensor([7, 10])
     tokens = torch.full((2, task.length), task.pad)
     tokens[:, task.room :] = torch.tensor([[task.plus, 3, 7, task.equal], [task.plus, 10, 10, task.equal]])
-    given = fourier.operand_logits(weights, weights.W_E[x], weights.W_E[y], task)
+    given = fourier.operand_logits(weights, weights.W_E[x], weights.W_E[y])
     assert torch.allclose(given, forward(weights, tokens)[:, -1], atol=1e-6)
 
 

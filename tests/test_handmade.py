@@ -8,8 +8,8 @@ import torch
 
 from assign_add_lib import Split, Task, forward, handmade, last_logits
 from assign_add_lib.measures import accuracy, progress_measures
-from assign_add_lib.model import run
-from assign_add_lib.sampling import Population, diagnostic_batch, evaluation_sets, forms, value_positions
+from assign_add_lib.model import trace
+from assign_add_lib.sampling import Population, diagnostic_batch, evaluation_sets, forms
 from assign_add_lib.task import STUDY, Problem
 
 CHOICES = [(1,), (1, 14), handmade.FREQUENCIES, (1, 2, 3, 4, 5, 6), tuple(range(1, 11))]
@@ -54,13 +54,13 @@ def test_every_measure_is_one():
 
 def test_half_of_each_number_is_read():
     tokens = all_kinds(2000).tokens
-    read = run(handmade.weights(), tokens).pattern[:, 1, -1].gather(1, value_positions(tokens))
+    read = trace(handmade.weights(), tokens).pattern[:, 1, -1].gather(1, STUDY.value_positions(tokens))
     assert torch.allclose(read, torch.tensor(0.5), atol=1e-5)
 
 
 def test_names_are_moved_to_assigned_numbers_and_equals_alone():
-    tokens, at = all_kinds(2000).tokens, handmade.coordinates()
-    moved = run(handmade.weights(), tokens).attn_out[:, 0, :, at["moved"]]  # (batch, pos, V)
+    tokens, at = all_kinds(2000).tokens, handmade.residual_blocks()
+    moved = trace(handmade.weights(), tokens).attn_out[:, 0, :, at["moved"]]  # (batch, pos, V)
     for position in range(1, STUDY.last):
         before = tokens[:, position - 1] - STUDY.first_variable
         assigned = (position < STUDY.room) & (before >= 0)
@@ -70,7 +70,7 @@ def test_names_are_moved_to_assigned_numbers_and_equals_alone():
 
 
 def test_neurons_double_the_half_angle():
-    weights, at, N = handmade.weights().to(torch.float64), handmade.coordinates(), 59
+    weights, at, N = handmade.weights().to(torch.float64), handmade.residual_blocks(), 59
     half = torch.zeros(1, 128, dtype=torch.float64)
     for x, y in ((0, 0), (17, 19), (58, 3), (30, 1)):
         for block in ("cos", "sin"):
@@ -102,7 +102,7 @@ def test_the_five_have_the_largest_margin():
     size, lead = (math.pi * k * n / 59).cos().abs(), 1 - (2 * math.pi * k * n[1:] / 59).cos()
     sets = torch.tensor([(0, *rest) for rest in combinations(range(1, 29), 4)])
     best = max(torch.einsum("skn,skd->snd", size[part], lead[part]).flatten(1).min(1).values.max() for part in sets.split(500))
-    assert handmade.margin(handmade.FREQUENCIES) == pytest.approx(best.item())
+    assert handmade.margin(handmade.FREQUENCIES, 59) == pytest.approx(best.item())
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_other_sizes(task, frequencies):
 
 
 def test_smallest_network():
-    used = handmade.coordinates((1,))["answer"].stop
+    used = handmade.residual_blocks((1,))["answer"].stop
     weights = handmade.weights((1,), d_model=used, d_mlp=5)
     assert (used, weights.W_in.shape) == (47, (47, 5))
     assert accuracy(weights, all_kinds(20_000)) == 1

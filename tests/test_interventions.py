@@ -5,11 +5,12 @@ import math
 import pytest
 import torch
 
-from assign_add_lib import Split, Weights
-from assign_add_lib import interventions as iv
+from assign_add_lib import Problem, Split, Weights
+from assign_add_lib.analysis import interventions as iv
+from assign_add_lib.analysis.interventions import cleanly_read
 from assign_add_lib.circuits import variable_identity
-from assign_add_lib.model import forward, run
-from assign_add_lib.sampling import evaluation_sets, training_population, value_positions
+from assign_add_lib.model import forward, trace
+from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.task import STUDY
 
 LAST = STUDY.last
@@ -25,7 +26,7 @@ def no_grad():
 def weights():
     """Random weights in double precision, sharp in layer 1 and not saturated in layer 2."""
     w = Weights(**{name: 3 * tensor.double() for name, tensor in Weights.init(seed=5).tensors().items()})
-    scores = run(w, problems(20)).scores[:, 1, -1]
+    scores = trace(w, problems(20)).scores[:, 1, -1]
     return w.replace(W_Q=torch.stack([w.W_Q[0], w.W_Q[1] / scores.std()]))
 
 
@@ -92,7 +93,7 @@ def test_put_reaches_the_mlp_and_not_the_skip_path(lens, weights, tokens, plain)
 # what numbers read in layer 2 does not reach the answer
 @pytest.mark.parametrize("where, layer", [("numbers", 1), ("equal", 1), ("equal", 2)])
 def test_make_uniform(lens, weights, tokens, plain, where, layer):
-    marked = iv.assigned_numbers(tokens) if where == "numbers" else iv.at(tokens, LAST)
+    marked = STUDY.assigned_numbers(tokens) if where == "numbers" else iv.at(tokens, LAST)
 
     def even(A, at):
         A = A.clone()
@@ -120,11 +121,11 @@ def test_position_term_is_one_of_the_four(weights, tokens):
     e = w.W_E[tokens]
     rest = e @ QK1 @ e.mT + e @ QK1 @ w.W_pos.T + (e @ (w.W_pos @ QK1).T).mT
     seen = torch.ones(16, 16).tril().bool()
-    torch.testing.assert_close(run(w, tokens).scores[:, 0][:, seen], (rest + iv.position_term(w))[:, seen])
+    torch.testing.assert_close(trace(w, tokens).scores[:, 0][:, seen], (rest + iv.position_term(w))[:, seen])
 
 
 def test_identity_term_adds_up_over_pairs_of_variables(weights, tokens):
-    A, block = run(weights, tokens).pattern[:, 0], variable_identity(weights)
+    A, block = trace(weights, tokens).pattern[:, 0], variable_identity(weights)
     term = iv.identity_term(weights, tokens)
     for b in range(3):
         for k in range(16):
@@ -139,9 +140,9 @@ def test_identity_term_adds_up_over_pairs_of_variables(weights, tokens):
 
 def test_identity_term_is_the_part_of_the_score_that_vanishes_with_the_block(weights, tokens):
     """Scores of `=` where layer 1 moves variables, less those where the moved variables are cut on the key's side."""
-    w, a = weights, run(weights, tokens)
+    w, a = weights, trace(weights, tokens)
     OV1, QK2 = w.W_V[0] @ w.W_O[0], w.W_Q[1] @ w.W_K[1].T / math.sqrt(128)
-    moved = iv.variables_read(a.pattern[:, 0], tokens) @ (w.W_E[62:] @ OV1)  # (batch, pos, d_model)
+    moved = iv.variables_read(a.pattern[:, 0], tokens, STUDY) @ (w.W_E[62:] @ OV1)  # (batch, pos, d_model)
     x = a.resid_pre + a.attn_out[:, 0]
 
     def score(query, keys):
@@ -152,12 +153,12 @@ def test_identity_term_is_the_part_of_the_score_that_vanishes_with_the_block(wei
 
 
 def test_for_equal_changes_the_last_query_alone():
-    change = iv.for_equal(torch.randn(3, 16))
+    change = iv.for_equal(torch.randn(3, 16), STUDY)
     assert change.shape == (3, 16, 16) and not change[:, :LAST].any() and change[:, LAST].all()
 
 
 def test_read_values(lens, weights, tokens, plain):
-    places = value_positions(tokens)
+    places = STUDY.value_positions(tokens)
 
     def ideal(A, layer):
         A = A.clone()
@@ -166,7 +167,7 @@ def test_read_values(lens, weights, tokens, plain):
             A[b, LAST, places[b]] = 0.5
         return A
 
-    close(iv.hooked_logits(lens, tokens, [iv.read_values(tokens)]), by_hand(weights, tokens, pattern=ideal), plain)
+    close(iv.hooked_logits(lens, tokens, [iv.read_values(tokens, STUDY)]), by_hand(weights, tokens, pattern=ideal), plain)
 
 
 def test_exchange(lens, weights, tokens, plain):
@@ -183,23 +184,23 @@ def test_exchange(lens, weights, tokens, plain):
 
 
 def test_the_network_is_restored(lens, tokens, plain):
-    iv.hooked_logits(lens, tokens, [iv.read_values(tokens)])
+    iv.hooked_logits(lens, tokens, [iv.read_values(tokens, STUDY)])
     torch.testing.assert_close(iv.hooked_logits(lens, tokens), plain)
 
 
 def test_patched(lens, weights):
     """At the values of layer 2, against a recomputation of each problem and position on its own."""
     generator = torch.Generator().manual_seed(3)
-    clean = iv.full_problems(4, generator)
-    changed = iv.change_value(clean, 2, generator)
+    clean = iv.full_problems(4, generator, STUDY)
+    changed = iv.change_value(clean, 2, generator, STUDY)
     given = iv.patched(lens, clean, changed, {"stream": "blocks.1.hook_resid_pre", "values": "blocks.1.attn.hook_v"})
-    ours, theirs = iv.right_answers(clean), iv.right_answers(changed)
+    ours, theirs = STUDY.right_answers(clean), STUDY.right_answers(changed)
     row = torch.arange(4)
 
     def difference(logits):
         return logits[row, ours] - logits[row, theirs]
 
-    a = run(weights, clean)
+    a = trace(weights, clean)
     values = (a.resid_pre + a.attn_out[:, 0]) @ weights.W_V[1]
     start = difference(by_hand(weights, changed))
     whole = (difference(by_hand(weights, clean)) - start).mean()
@@ -216,12 +217,12 @@ def test_patched(lens, weights):
 
 def test_full_problems():
     generator = torch.Generator().manual_seed(1)
-    tokens = iv.full_problems(50, generator)
-    changed = iv.change_value(tokens, 2, generator)
+    tokens = iv.full_problems(50, generator, STUDY)
+    changed = iv.change_value(tokens, 2, generator, STUDY)
     assert torch.equal(tokens[:, 4], tokens[:, 13])
-    assert torch.equal(iv.right_answers(tokens), (tokens[:, 5] + tokens[:, 14]) % 59)
+    assert torch.equal(STUDY.right_answers(tokens), (tokens[:, 5] + tokens[:, 14]) % 59)
     assert (tokens != changed).sum(1).eq(1).all() and (tokens != changed)[:, 5].all()
-    assert (iv.right_answers(tokens) != iv.right_answers(changed)).all()
+    assert (STUDY.right_answers(tokens) != STUDY.right_answers(changed)).all()
     for row in tokens.tolist():
         assert len(set(row[0:12:2])) == 6 and len(set(row[1:12:2])) == 6
 
@@ -255,7 +256,7 @@ def test_keep_only(lens, weights, tokens, plain, named):
                     out[b] += attention[b, k] * (w.W_E[t[k]] @ OV2)
         return out
 
-    there, here = run(w, reference), run(w, tokens)
+    there, here = trace(w, reference), trace(w, tokens)
     mean_score = (there.scores[:, 1, 15] - named_scores(reference, there.pattern[:, 0])).mean(0)
     mean_stream = (there.mlp_in[:, 15] - named_sum(reference, there.pattern[:, 1, 15])).mean(0)
     attention = (named_scores(tokens, here.pattern[:, 0]) + mean_score).softmax(-1)
@@ -265,31 +266,30 @@ def test_keep_only(lens, weights, tokens, plain, named):
     close(hooked, truth, plain)
 
 
-@pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (7, 10), (489, 500)])
-def test_wilson_ends_solve_its_equation(right, n):
-    share, low, high = iv.wilson(torch.arange(n) < right)
-    assert share == right / n and 0 <= low < high <= 1
-    for p in (low, high):
-        assert abs((share - p) ** 2 - 1.96**2 * p * (1 - p) / n) < 1e-12
-
-
-def test_bootstrap_covers_as_it_should():
-    values = torch.randn(400, 3, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    low, high = iv.bootstrap(values)
-    half = 1.96 * values.std(0) / 20
-    torch.testing.assert_close(low, values.mean(0) - half, atol=0.02, rtol=0)
-    torch.testing.assert_close(high, values.mean(0) + half, atol=0.02, rtol=0)
-    assert torch.equal(iv.bootstrap(values)[0], low)
-    assert iv.bootstrap(values[:, 0, 0])[0].shape == ()
-
-
 def test_tables(lens, weights):
     sets = evaluation_sets(Split.draw(seed=1), size=30)
-    table = iv.accuracy_table(lens, sets, lambda tokens: [iv.read_values(tokens)])
+    table = iv.accuracy_table(lens, sets, lambda tokens: [iv.read_values(tokens, STUDY)])
     assert list(table.index) == list(sets) and list(table.columns) == ["share", "low", "high"]
     for name, (tokens, answers) in sets.items():
-        right = iv.answers(lens, tokens, [iv.read_values(tokens)]) == answers
+        right = iv.answers(lens, tokens, [iv.read_values(tokens, STUDY)]) == answers
         assert table.share[name] == pytest.approx(right.double().mean().item())
     shown = iv.side_by_side({"before": table})
     share, low, high = table.iloc[0]
     assert shown.before.iloc[0] == f"{100 * share:.1f} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def test_clean_reading_is_the_networks_own_where_nothing_is_to_be_mended():
+    """With equal attention everywhere and no distractor, the two numbers are read equally already."""
+    weights = Weights.init(seed=3)
+    weights = weights.replace(W_Q=torch.stack([weights.W_Q[0], 0 * weights.W_Q[1]]))  # layer 2 reads all positions equally
+    problems = [f"a={x}, b={y}, a+b=?" for x, y in ((1, 2), (40, 33), (7, 58))] + ["3+4=?", "c=5, 3+c=?", "c=5, c+5=?"]
+    tokens = torch.stack([Problem.parse(each).tokens(seed=1) for each in problems])
+    assert torch.equal(cleanly_read(weights, tokens), forward(weights, tokens)[:, -1].argmax(1))
+
+
+def test_clean_reading_forgets_what_the_distractors_were_worth():
+    weights = Weights.init(seed=3)
+    weights = weights.replace(W_Q=0 * weights.W_Q, W_V=torch.stack([0 * weights.W_V[0], 9 * weights.W_V[1]]))
+    tokens = torch.stack([Problem.parse(f"a=7, c={c}, b=12, a+b=?").tokens() for c in range(59)])
+    assert len(set(forward(weights, tokens)[:, -1].argmax(1).tolist())) > 1
+    assert len(set(cleanly_read(weights, tokens).tolist())) == 1

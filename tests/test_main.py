@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from small import CONFIG, TASK
+from small import TASK
 
-from assign_add_lib import Problem, forward, load_run, runs, train
-from assign_add_lib.__main__ import _whole, main
-from assign_add_lib.log import checkpoint_path
+from assign_add_lib import Problem, forward, load_run
+from assign_add_lib.__main__ import main
+from assign_add_lib.engine.runs import checkpoint_path
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
+def folders(tmp_path_factory, finished, half):
     """Folders of small runs: a whole one, and copies with one checkpoint damaged or no checkpoint at all."""
     place = tmp_path_factory.mktemp("runs")
-    train(CONFIG, place / "whole", progress=False)
-    for name in ("flipped", "cut", "bare", "noconfig"):
-        shutil.copytree(place / "whole", place / name)
+    for name in ("whole", "flipped", "cut", "bare", "noconfig"):
+        shutil.copytree(finished, place / name)
+    shutil.copytree(half, place / "half")
     path = checkpoint_path(place / "flipped", 80)
     content = bytearray(path.read_bytes())
     content[-9] ^= 4
@@ -83,13 +83,13 @@ BAD = [
     (["solve", "1+2=?", "--run", "x" * 10_000], "x"),
     (["solve", "1+2=?", "--run", "flipped"], "step-000080.safetensors is damaged: its checksum"),
     (["solve", "1+2=?", "--run", "cut"], "step-000080.safetensors is damaged"),
-    (["solve", "1+2=?", "--run", "bare"], "bare has no checkpoint at step None; there are: none"),
+    (["solve", "1+2=?", "--run", "bare"], "there are: none"),
     (["solve", "1+2=?", "--run", "noconfig"], "config.json is damaged: not JSON"),
     (["train"], "required: FOLDER"),
     (["train", "whole", "--steps", "10"], "holds a run with another config (seed 3 -> 42,"),
     (["train", "other"], "other is not empty and holds no run"),
     (["train", "file"], "Not a directory"),
-    (["train", "file/new"], "cannot write file/new/config.json"),
+    (["train", "file/new"], "cannot write file/new: Not a directory"),
     (["train", "noconfig"], "config.json is damaged"),
     ([*TRAIN, "--steps", "0"], "steps must be at least 1"),
     ([*TRAIN, "--steps", "many"], "invalid int value: 'many'"),
@@ -103,22 +103,23 @@ BAD = [
     ([*TRAIN, "--threads", "0"], "threads must be at least 1"),
     ([*TRAIN, "--device", "abacus"], "abacus"),
     ([*TRAIN, "--momentum", "0.9"], "unrecognized arguments: --momentum 0.9"),
-    (["export", "whole"], "required: NAME"),
-    (["export", "nowhere", "name"], "there is no run nowhere"),
-    (["export", "whole", "../up"], "a run needs a plain name"),
-    (["export", "whole", "name", "--steps", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
-    (["export", "whole", "name", "--steps", "4x"], "'4x' is neither a number nor a range such as 2000-3000:100"),
-    (["export", "whole", "name", "--steps", "40-0"], "'40-0' is neither a number nor a range"),
-    (["export", "whole", "name", "--steps", "0-80:0"], "'0-80:0' is neither a number nor a range"),
-    (["export", "whole", "name", "--steps", "0-9999999999999999999999"], "is neither a number nor a range"),
-    (["export", "flipped", "name"], "step-000080.safetensors is damaged"),
+    (["export"], "required: FOLDER"),
+    (["export", "nowhere"], "there is no run nowhere"),
+    (["export", "half"], "half is not finished: it stands at step 40"),
+    (["export", "whole", "half", "--name", "name"], "--name is for one run"),
+    (["export", "whole", "--name", "../up"], "a run needs a plain name"),
+    (["export", "whole", "--steps", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
+    (["export", "whole", "--steps", "4x"], "'4x' is not a whole number or a range such as 2000-3000:100"),
+    (["export", "whole", "--steps", "40-0"], "'40-0' is not a whole number or a range"),
+    (["export", "whole", "--steps", "0-80:0"], "'0-80:0' is not a whole number or a range"),
+    (["export", "whole", "--steps", "0-9999999999999999999999"], "is not a whole number or a range"),
+    (["export", "flipped"], "step-000080.safetensors is damaged"),
     (["bench", "--repeats", "0"], "repeats must be at least 1"),
 ]
 
 
 @pytest.mark.parametrize("arguments, said", BAD, ids=[ascii(" ".join(arguments)[:40]) for arguments, _ in BAD])
-def test_bad_input_gets_one_line_and_exit_code_2(here, tmp_path, monkeypatch, capsys, arguments, said):
-    monkeypatch.setattr(runs, "data_folder", lambda: tmp_path / "data")
+def test_bad_input_gets_one_line_and_exit_code_2(here, own_data, capsys, arguments, said):
     try:
         code = main(arguments)
     except SystemExit as stop:
@@ -127,7 +128,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(here, tmp_path, monkeypatch, ca
     assert code == 2 and out == ""
     assert err.startswith("error: ") and said in err
     assert err.count("\n") == 1 and err.endswith("\n") and "Traceback" not in err
-    assert not (here / "new").exists() and not (tmp_path / "data" / "runs" / "name").exists()
+    assert not (here / "new").exists() and not any(path.is_file() for path in own_data.rglob("*"))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -161,7 +162,7 @@ def test_the_shipped_run_solves_the_worked_example(capsys):
     assert network.startswith("network: 36  (probability ") and network.endswith(", run seed-42, step 30000)")
 
 
-def test_train_resume_and_export(here, tmp_path, monkeypatch, capsys):
+def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
     """A whole life: trained with options, refused when finished, exported, and asked by name."""
     options = "--steps 20 --batch-size 16 --d-model 8 --d-mlp 8 --n-numbers 5 --n-variables 3 --length 9 --log-every 10"
     arguments = ["train", str(tmp_path / "life"), *options.split(), "--checkpoint-every", "10", "--quiet", "--seed", "5"]
@@ -173,31 +174,28 @@ def test_train_resume_and_export(here, tmp_path, monkeypatch, capsys):
     assert run.record["command"].startswith("python -m assign_add_lib train ") and "--seed 5" in run.record["command"]
     assert main(arguments) == 2
     assert "finished run, which is never overwritten" in capsys.readouterr().err
-    monkeypatch.setattr(runs, "data_folder", lambda: tmp_path / "data")
-    assert main(["export", str(tmp_path / "life"), "life", "--steps", "0,10-20:10"]) == 0
-    assert capsys.readouterr().out == f"exported: {tmp_path / 'data' / 'runs' / 'life'}\n"
+    assert main(["export", str(tmp_path / "life"), "--steps", "0,10-20:10"]) == 0
+    assert capsys.readouterr().out == f"exported: {own_data / 'runs' / 'life'}\n"
     assert load_run("life").steps == [0, 10, 20]
     assert main(["solve", "b=4, b+3=?", "--run", "life", "--step", "10"]) == 0
     assert capsys.readouterr().out.endswith("true:    2\n")
 
 
 @pytest.mark.parametrize(
-    "text, steps",
-    [("0", [0]), ("0,500", [0, 500]), ("2000-2300:100", [2000, 2100, 2200, 2300]), ("7-9", [7, 8, 9]), ("1-6:4,3", [1, 5, 3])],
-)
-def test_steps_are_read_with_ranges(text, steps):
-    assert _whole(text) == steps
-
-
-@pytest.mark.parametrize(
     "command, words",
     [
-        ([], ["solve", "train", "sweep", "export", "bench"]),
+        ([], ["solve", "train", "sweep", "export", "board", "bench"]),
         (["solve"], ["TEXT", "--run", "--step", "--spread"]),
         (["train"], ["FOLDER", "--seed", "--train-fraction", "--lr", "default 0.001", "--n-numbers", "--device", "--quiet"]),
-        (["sweep"], ["FOLDER", "--seed", "--r", "--n-numbers", "--backend", "--scheduler", "--jobs", "--together", "--table"]),
-        (["export"], ["FOLDER", "NAME", "--steps"]),
+        (
+            ["sweep"],
+            ["FOLDER", "--book", "--seed", "--r", "--n-numbers", "--backend", "--scheduler", "--jobs", "--together"],
+        ),
+        (["export"], ["FOLDER", "--name", "--steps"]),
         (["bench"], ["--repeats"]),
+        (["train", "hypernetwork"], ["FOLDER", "--arm", "--no-given-code", "default 0.002", "--threads", "--device", "--quiet"]),
+        (["sweep", "hypernetwork"], ["FOLDER", "--book", "--seed", "--arm", "--support", "--jobs", "--table"]),
+        (["export", "hypernetwork"], ["FOLDER", "--name", "--steps"]),
     ],
 )
 def test_help_names_every_option(capsys, command, words):

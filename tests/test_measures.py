@@ -4,12 +4,11 @@ import math
 
 import pytest
 import torch
-from small import SIZES, problems, random_weights
-from test_sampling import read
+from small import SIZES, problems, random_weights, read
 
 from assign_add_lib import Problem, Split, Task, Weights, forward
 from assign_add_lib import measures as m
-from assign_add_lib.model import Activations, run
+from assign_add_lib.model import Activations, trace
 from assign_add_lib.sampling import Batch, diagnostic_batch, evaluation_sets
 
 
@@ -63,7 +62,7 @@ def test_ov2_mlp2_accuracy_is_the_slow_count(sizes):
             neurons = (w.W_E[x] @ w.W_V[1] @ w.W_O[1] + w.W_E[y] @ w.W_V[1] @ w.W_O[1]) @ w.W_in
             logits = neurons.clamp(min=0) @ w.W_out @ w.W_U
             right += int(logits.argmax()) == (x + y) % task.n_numbers
-    assert m.ov2_mlp2_accuracy(w, task) == pytest.approx(right / task.n_numbers**2, abs=1e-6)
+    assert m.ov2_mlp2_accuracy(w) == pytest.approx(right / task.n_numbers**2, abs=1e-6)
 
 
 def adder(task: Task) -> Weights:
@@ -89,7 +88,7 @@ def test_ov2_mlp2_accuracy_of_a_circuit_that_adds(wrong):
     weights = adder(task)
     W_U = weights.W_U.clone()
     W_U[:, :wrong] = -1
-    assert m.ov2_mlp2_accuracy(weights.replace(W_U=W_U), task) == pytest.approx(1 - wrong / 11)
+    assert m.ov2_mlp2_accuracy(weights.replace(W_U=W_U)) == pytest.approx(1 - wrong / 11)
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
@@ -99,7 +98,7 @@ def test_qk1_num_to_prev_var_is_the_slow_count(sizes):
     for i in range(1, task.room):
         score = {j: float((w.W_pos[i] @ w.W_Q[0]) @ (w.W_pos[j] @ w.W_K[0])) for j in range(i) if j != i - 2}
         right += max(score, key=score.get) == i - 1
-    assert m.qk1_num_to_prev_var(w, task) == pytest.approx(right / (task.room - 1), abs=1e-6)
+    assert m.qk1_num_to_prev_var(w) == pytest.approx(right / (task.room - 1), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +131,7 @@ def test_qk2_ov1_var_identity_is_the_slow_count(sizes):
     for v in range(task.n_variables):
         scores = [float((moved[v] @ w.W_Q[1]) @ (other @ w.W_K[1])) for other in moved]
         right += scores.index(max(scores)) == v
-    assert m.qk2_ov1_var_identity(w, task) == pytest.approx(right / task.n_variables, abs=1e-6)
+    assert m.qk2_ov1_var_identity(w) == pytest.approx(right / task.n_variables, abs=1e-6)
 
 
 @pytest.mark.parametrize("mistaken", [0, 1, 5, 12])
@@ -151,7 +150,7 @@ def attended(request):
     """A task, problems, and the activations of a random network on them."""
     task = request.param[0]
     tokens = problems(task, 200).tokens
-    return task, tokens, run(random_weights(*request.param, scale=0.2), tokens)
+    return task, tokens, trace(random_weights(*request.param, scale=0.2), tokens)
 
 
 def two_largest(row: list[float]) -> set[int]:
@@ -209,9 +208,9 @@ def test_attention_measures_of_made_patterns(good):
             total += ids[place] < 59
             numbers += ids[place] < 59 and number < good
     activations = with_pattern(pattern)
-    assert m.attn_l1_equal_to_operands(activations, tokens) == pytest.approx(good / 200)
-    assert m.attn_l2_equal_to_values(activations, tokens) == pytest.approx(good / 200)
-    assert m.attn_l1_num_to_prev(activations, tokens) == pytest.approx(numbers / total)
+    assert m.attn_l1_equal_to_operands(activations, tokens, task) == pytest.approx(good / 200)
+    assert m.attn_l2_equal_to_values(activations, tokens, task) == pytest.approx(good / 200)
+    assert m.attn_l1_num_to_prev(activations, tokens, task) == pytest.approx(numbers / total)
 
 
 def streams(tokens: torch.Tensor, written: torch.Tensor) -> Activations:
@@ -225,23 +224,23 @@ def test_the_probe_reads_a_variable_that_is_there():
     tokens = diagnostic_batch(Split.draw()).tokens
     noise = torch.randn(512, 16, 40, generator=torch.Generator().manual_seed(0)) / 10
     names = torch.nn.functional.one_hot(tokens.roll(1, 1), 75)[..., 62:74].float()
-    assert m.probe_l1_mid_var_from_num(streams(tokens, noise), tokens) < 0.25
+    assert m.probe_l1_mid_var_from_num(streams(tokens, noise), tokens, Task()) < 0.25
     noise[..., 5:17] += names
-    assert m.probe_l1_mid_var_from_num(streams(tokens, noise), tokens) == 1.0
+    assert m.probe_l1_mid_var_from_num(streams(tokens, noise), tokens, Task()) == 1.0
 
 
 def test_the_probe_is_tested_on_problems_it_has_not_seen():
     """As many free directions as numbers: it can learn any labels by heart, and that must not help."""
     tokens = diagnostic_batch(Split.draw()).tokens
     noise = torch.randn(512, 16, 1500, generator=torch.Generator().manual_seed(1))
-    assert m.probe_l1_mid_var_from_num(streams(tokens, noise), tokens) < 0.2
+    assert m.probe_l1_mid_var_from_num(streams(tokens, noise), tokens, Task()) < 0.2
 
 
 def test_the_probe_is_a_ridge_classifier():
     """Its accuracy from the closed solution of the regression on plus and minus one."""
     task = Task(5, 3, 9)
     tokens = diagnostic_batch(Split.draw(task), size=240).tokens
-    activations = run(random_weights(task, 8, 8, 8), tokens)
+    activations = trace(random_weights(task, 8, 8, 8), tokens)
     stream = (activations.resid_pre + activations.attn_out[:, 0]).double()
     halves = ([], [])
     for number, ids in enumerate(tokens.tolist()):
@@ -269,7 +268,7 @@ def test_the_seven_measures_come_by_name():
         "attn_l2_equal_to_values",
         "probe_l1_mid_var_from_num",
     ]
-    activations = run(weights, batch.tokens)
+    activations = trace(weights, batch.tokens)
     for name, value in values.items():
-        arguments = (weights,) if name[:3] in ("ov2", "qk1", "qk2") else (activations, batch.tokens)
+        arguments = (weights,) if name[:3] in ("ov2", "qk1", "qk2") else (activations, batch.tokens, Task())
         assert value == getattr(m, name)(*arguments) and 0 <= value <= 1

@@ -3,10 +3,7 @@
 import pytest
 import torch
 
-from assign_add_lib import Problem, Weights
-from assign_add_lib.circuits import mlp_input_sources
-from assign_add_lib.model import run
-from assign_add_lib.probes import both_numbers_accuracy, fit_probe, probe_accuracy, score_probe, unordered_split
+from assign_add_lib.analysis.probes import both_numbers_accuracy, fit_probe, probe_accuracy, score_probe, unordered_split
 
 N = 11
 PAIRS = torch.cartesian_prod(torch.arange(N), torch.arange(N))
@@ -50,17 +47,3 @@ def test_score_counts_right_labels():
     features = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]])
     probe = fit_probe(features, torch.tensor([0, 0, 1, 1]))
     assert score_probe(probe, features, torch.tensor([0, 0, 1, 0])) == 0.75
-
-
-def test_sources_sum_to_the_mlp_input_and_name_the_numbers():
-    weights = Weights.init(seed=3)
-    problem = Problem.parse("c=1, b=17, a=42, b+19=?")
-    tokens = problem.tokens(seed=0)[None]
-    activations = run(weights, tokens)
-    parts = mlp_input_sources(weights, activations, tokens)
-    assert torch.allclose(sum(parts.values()), activations.mlp_in[:, -1], atol=1e-5)
-    place = tokens[0].tolist().index(17)
-    read = activations.pattern[0, 1, -1]
-    truth = (read[place] * weights.W_E[17] + read[14] * weights.W_E[19]) @ weights.W_V[1] @ weights.W_O[1]
-    assert torch.allclose(parts["numbers to add"][0], truth, atol=1e-5)
-    assert torch.allclose(parts["layer 1 at ="], activations.attn_out[:, 0, -1])

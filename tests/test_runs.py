@@ -2,8 +2,6 @@
 
 import json
 import shutil
-from hashlib import sha256
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,37 +9,31 @@ import torch
 from safetensors.torch import load_file
 from small import CONFIG
 
-from assign_add_lib import Split, TrainConfig, Weights, load_run, runs, train
-from assign_add_lib.files import load_tensors, save_tensors
-from assign_add_lib.log import checkpoint_path
+from assign_add_lib import Split, TrainConfig, Weights, load_run
+from assign_add_lib.engine import runs
+from assign_add_lib.engine.files import load_tensors, save_tensors
+from assign_add_lib.engine.runs import checkpoint_path
 from assign_add_lib.measures import accuracies
 from assign_add_lib.sampling import EVALUATION_SETS, evaluation_sets
-from assign_add_lib.training import METRICS
-
-
-@pytest.fixture(scope="module")
-def local(tmp_path_factory):
-    """The folder of a finished small run."""
-    return train(CONFIG, tmp_path_factory.mktemp("local") / "mine", progress=False)
+from assign_add_lib.training import METRICS, Run, shipped_runs
 
 
 @pytest.fixture
-def data(local, tmp_path, monkeypatch):
+def data(finished, own_data):
     """A data folder of our own that ships the small run as `small`."""
-    monkeypatch.setattr(runs, "data_folder", lambda: tmp_path / "data")
-    runs.export(local, "small")
-    return tmp_path / "data"
+    runs.export(finished, "small", Run)
+    return own_data
 
 
-def test_an_exported_run_is_the_local_one_in_half_precision(local, data):
-    run, mine = load_run("small"), load_run(local)
-    assert (run.name, mine.name) == ("small", "mine")
+def test_an_exported_run_is_the_local_one_in_half_precision(finished, data):
+    run, mine = load_run("small"), load_run(finished)
+    assert (run.name, mine.name) == ("small", "small")
     assert run.steps == mine.steps == [0, 40, 80]
     assert run.config == mine.config == CONFIG and run.task == CONFIG.task
     assert run.record["seconds"] >= 0 and run.record["torch"] == torch.__version__
     assert torch.equal(run.split.train_pairs, Split.draw(CONFIG.task, CONFIG.seed).train_pairs)
     for step in (0, 40, 80):
-        kept = load_file(checkpoint_path(local, step))
+        kept = load_file(checkpoint_path(finished, step))
         stored = load_file(checkpoint_path(data / "runs" / "small", step))
         for name, tensor in run.weights(step).tensors().items():
             assert tensor.dtype == torch.float32 and stored[name].dtype == torch.float16
@@ -49,27 +41,20 @@ def test_an_exported_run_is_the_local_one_in_half_precision(local, data):
     assert torch.equal(run.weights().W_E, run.weights(80).W_E)
 
 
-def test_metrics_are_those_of_the_file(local, data):
+def test_metrics_are_those_of_the_file(finished, data):
     metrics = load_run("small").metrics
-    pd.testing.assert_frame_equal(metrics, load_run(local).metrics)
+    pd.testing.assert_frame_equal(metrics, load_run(finished).metrics)
     assert metrics.index.name == "step" and list(metrics.index) == [0, 20, 40, 60, 80]
     assert tuple(metrics.columns) == METRICS[1:]
-    lines = (local / "metrics.csv").read_text().splitlines()
+    lines = (finished / "metrics.csv").read_text().splitlines()
     for row, line in zip(metrics.itertuples(), lines[1:]):
         assert list(row) == pytest.approx([float(value) for value in line.split(",")], nan_ok=True)
 
 
-def test_the_manifest_is_what_sha256sum_would_print(data):
-    files = sorted(path for path in (data / "runs").rglob("*") if path.is_file())
-    assert len(files) == 5
-    lines = [f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(data).as_posix()}" for path in files]
-    assert (data / "MANIFEST.sha256").read_text().splitlines() == lines
-
-
-def test_chosen_steps_alone_are_exported(local, data):
-    runs.export(local, "few", [80, 0, 80])
+def test_chosen_steps_alone_are_exported(finished, data):
+    runs.export(finished, "few", Run, [80, 0, 80])
     assert load_run("few").steps == [0, 80]
-    assert runs.shipped_runs() == ["few", "small"]
+    assert shipped_runs() == ["few", "small"]
 
 
 FILES = ["config.json", "metrics.csv", "checkpoints/step-000040.safetensors"]
@@ -111,10 +96,10 @@ def test_checkpoints_that_are_exchanged_are_refused(data):
         load_run("small").weights(40)
 
 
-def test_a_later_export_does_not_sign_damage(local, data):
+def test_a_later_export_does_not_sign_damage(finished, data):
     path = checkpoint_path(data / "runs" / "small", 40)
     path.write_bytes(path.read_bytes()[:-1])
-    runs.export(local, "second")
+    runs.export(finished, "second", Run)
     assert load_run("second").weights(40)
     with pytest.raises(ValueError, match="is damaged"):
         load_run("small").weights(40)
@@ -126,8 +111,8 @@ def test_without_a_manifest_nothing_shipped_is_read(data):
         load_run("small")
 
 
-def test_an_unknown_run_names_the_runs_there_are(local, data):
-    runs.export(local, "other")
+def test_an_unknown_run_names_the_runs_there_are(finished, data):
+    runs.export(finished, "other", Run)
     for name in ("large", "", "..", "../runs/small/x", "small/checkpoints"):
         with pytest.raises(FileNotFoundError, match="shipped runs: other, small; or give a run's folder"):
             load_run(name)
@@ -139,17 +124,17 @@ def test_an_unknown_step_names_the_steps_there_are(data, step):
         load_run("small").weights(step)
 
 
-def test_export_never_overwrites(local, data):
+def test_export_never_overwrites(finished, data):
     before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
     with pytest.raises(FileExistsError, match="small exists; a shipped run is never overwritten"):
-        runs.export(local, "small", [0])
+        runs.export(finished, "small", Run, [0])
     assert {path: path.read_bytes() for path in data.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "../up", "a b", "é", "a\n"])
-def test_export_takes_plain_names(local, data, name):
+def test_export_takes_plain_names(finished, data, name):
     with pytest.raises(ValueError, match="a run needs a plain name"):
-        runs.export(local, name)
+        runs.export(finished, name, Run)
 
 
 @pytest.mark.parametrize(
@@ -161,12 +146,12 @@ def test_export_takes_plain_names(local, data, name):
         (lambda folder: (folder / "config.json").write_text("{"), "config.json is damaged"),
     ],
 )
-def test_a_failed_export_leaves_nothing(local, data, tmp_path, spoil, said):
-    folder = shutil.copytree(local, tmp_path / "spoilt")
+def test_a_failed_export_leaves_nothing(finished, data, tmp_path, spoil, said):
+    folder = shutil.copytree(finished, tmp_path / "spoilt")
     before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
     spoil(folder)
     with pytest.raises((ValueError, OSError), match=said):
-        runs.export(folder, "new", [0, 40, 41] if "41" in said else None)
+        runs.export(folder, "new", Run, [0, 40, 41] if "41" in said else None)
     assert {path: path.read_bytes() for path in data.rglob("*") if path.is_file()} == before
     assert [path.name for path in (data / "runs").iterdir()] == ["small"]
 
@@ -183,8 +168,8 @@ def test_a_failed_export_leaves_nothing(local, data, tmp_path, spoil, said):
         ("checkpoints/step-000040.safetensors", "", "step-000040.safetensors is damaged"),
     ],
 )
-def test_a_damaged_run_of_ones_own_is_named(local, tmp_path, file, content, said):
-    folder = shutil.copytree(local, tmp_path / "mine")
+def test_a_damaged_run_of_ones_own_is_named(finished, tmp_path, file, content, said):
+    folder = shutil.copytree(finished, tmp_path / "mine")
     (folder / file).write_text(content)
     with pytest.raises(ValueError, match=said) as refusal:
         read_all(load_run(folder))
@@ -192,8 +177,8 @@ def test_a_damaged_run_of_ones_own_is_named(local, tmp_path, file, content, said
 
 
 @pytest.mark.parametrize("change", ["task", "split"])
-def test_a_config_with_a_part_missing_is_named(local, tmp_path, change):
-    folder = shutil.copytree(local, tmp_path / "mine")
+def test_a_config_with_a_part_missing_is_named(finished, tmp_path, change):
+    folder = shutil.copytree(finished, tmp_path / "mine")
     kept = json.loads((folder / "config.json").read_text())
     kept["config" if change == "task" else "split"] = {"task": {**kept["config"], "task": {"n": 3}}, "split": {}}[change]
     (folder / "config.json").write_text(json.dumps(kept))
@@ -202,8 +187,8 @@ def test_a_config_with_a_part_missing_is_named(local, tmp_path, change):
 
 
 @pytest.mark.parametrize("spoil", ["other task", "missing tensor", "unknown tensor", "flat"])
-def test_weights_of_another_network_are_refused(local, tmp_path, spoil):
-    folder = shutil.copytree(local, tmp_path / "mine")
+def test_weights_of_another_network_are_refused(finished, tmp_path, spoil):
+    folder = shutil.copytree(finished, tmp_path / "mine")
     tensors, _ = load_tensors(checkpoint_path(folder, 40))
     if spoil == "other task":
         tensors = Weights.init(d_model=16).tensors()
@@ -214,7 +199,7 @@ def test_weights_of_another_network_are_refused(local, tmp_path, spoil):
     else:
         tensors["W_E"] = torch.tensor(1.0)
     save_tensors(checkpoint_path(folder, 40), tensors)
-    with pytest.raises(ValueError, match="does not hold the weights of a network for this run's task"):
+    with pytest.raises(ValueError, match="does not hold the weights of a network for this run's config"):
         load_run(folder).weights(40)
 
 
@@ -222,16 +207,6 @@ def test_weights_of_another_network_are_refused(local, tmp_path, spoil):
 def shipped():
     """The run that the book reads; a checkout without it fails."""
     return load_run("seed-42")
-
-
-def test_every_shipped_file_is_listed_and_whole():
-    folder = runs.data_folder()
-    lines = (folder / "MANIFEST.sha256").read_text().splitlines()
-    listed = {file: digest for digest, file in (line.split("  ") for line in lines)}
-    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    del there["MANIFEST.sha256"]
-    assert {name: sha256(path.read_bytes()).hexdigest() for name, path in there.items()} == listed
-    assert sum(path.stat().st_size for path in there.values()) < 35 * 2**20
 
 
 def test_the_shipped_run_is_the_study(shipped):
@@ -263,7 +238,3 @@ def test_the_shipped_run_has_learned_all_nine_sets(shipped):
     assert set(values) == set(EVALUATION_SETS)
     assert min(values.values()) >= 0.97
     assert min(shipped.metrics.loc[30_000, list(EVALUATION_SETS)]) >= 0.97
-
-
-def test_the_data_folder_is_that_of_the_checkout(root):
-    assert runs.data_folder() == Path(root) / "data"

@@ -2,69 +2,17 @@
 
 from collections import Counter, defaultdict
 from itertools import permutations, product
-from typing import NamedTuple
 
 import pytest
 import torch
 from scipy.stats import chisquare
+from small import Read, read
 
-from assign_add_lib import Problem, Split, Task
-from assign_add_lib.sampling import (
-    EVALUATION_SETS,
-    assigned_numbers,
-    diagnostic_batch,
-    evaluation_sets,
-    exact_sets,
-    lay_out,
-    right_answers,
-    training_population,
-    value_positions,
-)
+from assign_add_lib import Split, Task
+from assign_add_lib.sampling import EVALUATION_SETS, diagnostic_batch, evaluation_sets, exact_sets, lay_out, training_population
 
 STUDY = Split.draw(seed=42)
 TASKS = [Task(), Task(3, 2, 8), Task(5, 3, 9), Task(7, 30, 21)]
-
-
-class Read(NamedTuple):
-    """One sequence, as the slow parser reads it; variables are numbered from 0."""
-
-    slots: tuple[tuple[int, int], ...]  # (variable, number) in order
-    gaps: tuple[int, ...]  # PADs before each assignment and after the last
-    u: int | None  # left variable
-    w: int | None  # right variable
-    x: int
-    y: int
-
-    @property
-    def kind(self):
-        return ("0-var", "1-var left", "1-var right", "2-var")[(self.u is not None) + 2 * (self.w is not None)]
-
-
-def read(ids: list[int], N: int, V: int, T: int) -> Read:
-    """The slow parser: every rule of the layout, token by token."""
-    assert len(ids) == T and ids[T - 4] == N and ids[T - 1] == N + 1
-    slots, gaps, pads, place = [], [], 0, 0
-    while place < T - 4:
-        if ids[place] == N + 2:
-            pads, place = pads + 1, place + 1
-            continue
-        variable, number = ids[place] - (N + 3), ids[place + 1]
-        assert 0 <= variable < V and 0 <= number < N and place + 1 < T - 4
-        slots.append((variable, number))
-        gaps.append(pads)
-        pads, place = 0, place + 2
-    gaps.append(pads)
-    numbers = dict(slots)
-    assert len(numbers) == len(slots), "a variable is assigned twice"
-    sides = []
-    for token in ids[T - 3 : T - 1]:
-        if token < N:
-            sides.append((None, token))
-        else:
-            assert N + 3 <= token < N + 3 + V
-            sides.append((token - (N + 3), numbers[token - (N + 3)]))
-    (u, x), (w, y) = sides
-    return Read(tuple(slots), tuple(gaps), u, w, x, y)
 
 
 def read_batch(batch, task: Task) -> list[Read]:
@@ -329,26 +277,3 @@ def test_an_empty_batch_is_laid_out():
     none = torch.zeros(0, dtype=torch.long)
     batch = lay_out(Task(), none, none, none, none, torch.Generator())
     assert batch.tokens.shape == (0, 16) and batch.answers.shape == (0,)
-
-
-@pytest.mark.parametrize("task", TASKS, ids=str)
-def test_value_positions_point_at_the_numbers_to_add(task):
-    """Against the slow parser: the place of the number behind each operand."""
-    batch = training_population(Split.draw(task, 1)).sample(500, torch.Generator().manual_seed(3))
-    for ids, places in zip(batch.tokens.tolist(), value_positions(batch.tokens, task).tolist()):
-        for operand, place in zip((task.length - 3, task.length - 2), places):
-            constant = ids[operand] < task.n_numbers
-            assert place == (operand if constant else ids.index(ids[operand]) + 1)
-
-
-def test_value_positions_of_the_worked_example():
-    tokens = Problem.parse("c=1, b=17, a=42, b+19=?").tokens()
-    assert value_positions(tokens[None]).tolist() == [[3, 14]]
-
-
-@pytest.mark.parametrize("task", TASKS, ids=str)
-def test_right_answers_and_assigned_numbers(task):
-    for batch in evaluation_sets(Split.draw(task, 1), size=40).values():
-        assert torch.equal(right_answers(batch.tokens, task), batch.answers)
-        for row, marked in zip(batch.tokens.tolist(), assigned_numbers(batch.tokens, task).tolist()):
-            assert marked == [place < task.length - 4 and token < task.n_numbers for place, token in enumerate(row)]

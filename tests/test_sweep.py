@@ -8,21 +8,24 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import cache
 
 import pandas as pd
 import pytest
 import torch
-from small import CONFIG
+from small import CONFIG, around
 
 from assign_add_lib import Task, TrainConfig, forward, load_run, train
-from assign_add_lib import sweep as module
 from assign_add_lib.__main__ import main
-from assign_add_lib.files import file_sha256
-from assign_add_lib.log import Log
+from assign_add_lib.engine.files import file_sha256
+from assign_add_lib.engine.log import Log
+from assign_add_lib.engine.sweep import grid, sweep
+from assign_add_lib.engine.system import System
 from assign_add_lib.sampling import exact_sets
-from assign_add_lib.sweep import grid, sweep
+from assign_add_lib.systems import STUDY
 
-SWEPT = {"seed": [1, 2], "r": [0.1, 1.0]}
+pytestmark = pytest.mark.usefixtures("one_thread")
+SWEPT = around(CONFIG, seed=[1, 2], r=[0.1, 1.0])
 NAMES = ["seed-1_r-0.1", "seed-1_r-1.0", "seed-2_r-0.1", "seed-2_r-1.0"]
 LONG = replace(CONFIG, steps=1200, log_every=100, checkpoint_every=1200)  # seconds, so that there is time to kill it
 # the same, as a reader types it
@@ -32,19 +35,15 @@ OPTIONS = (
 ).split()
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Equal bits need equal sums, and so equal numbers of threads here and in workers."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The checksum of the final weights of a run trained alone, by its config; each is trained once."""
 
+    @cache
+    def checksum(config):
+        return final_sum(train(config, tmp_path_factory.mktemp("alone") / "run", "cpu", progress=False))
 
-def undisturbed(tmp_path, config):
-    """The checksum of the final weights of a run trained alone."""
-    folder = train(config, tmp_path / f"alone-{config.seed}-{config.r}", "cpu", progress=False)
-    return final_sum(folder)
+    return checksum
 
 
 def final_sum(folder):
@@ -66,15 +65,16 @@ def steps_done(folder):
 
 
 def test_a_grid_is_every_combination():
-    configs = grid({"seed": [1, 2], "lr": [1e-3, 2e-3], "n_numbers": [11, 13]}, CONFIG)
+    configs = grid(TrainConfig, [around(CONFIG, seed=[1, 2], lr=[1e-3, 2e-3], n_numbers=[11, 13])])
     expected = [
         replace(CONFIG, seed=seed, lr=lr, task=replace(CONFIG.task, n_numbers=n))
         for seed, lr, n in itertools.product([1, 2], [1e-3, 2e-3], [11, 13])
     ]
     assert list(configs.values()) == expected
     assert list(configs)[0] == "seed-1_lr-0.001_n_numbers-11" and len(set(configs)) == 8
-    assert grid({"r": [0.5]})["r-0.5"] == TrainConfig(r=0.5)
-    assert grid({"r": [0.5, 0.5]}) == grid({"r": [0.5]})
+    assert grid(TrainConfig, [{"r": [0.5]}])["r-0.5"] == TrainConfig(r=0.5)
+    assert grid(TrainConfig, [{"r": [0.5, 0.5]}]) == grid(TrainConfig, [{"r": [0.5]}])
+    assert list(grid(TrainConfig, [{}]).values()) == [TrainConfig()]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_grid_is_every_combination():
 )
 def test_a_bad_grid_is_refused(values, words):
     with pytest.raises(ValueError, match=words):
-        grid(values)
+        grid(TrainConfig, [values])
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_bad_grid_is_refused(values, words):
 )
 def test_bad_options_are_refused(tmp_path, options, words):
     with pytest.raises(ValueError, match=words):
-        sweep(SWEPT, tmp_path, base=CONFIG, progress=False, **options)
+        sweep(STUDY, [SWEPT], tmp_path, progress=False, **options)
     assert not list(tmp_path.iterdir())
 
 
@@ -111,7 +111,7 @@ def test_bad_options_are_refused(tmp_path, options, words):
 def swept(tmp_path_factory):
     """A finished sweep over two processes."""
     folder = tmp_path_factory.mktemp("swept")
-    sweep(SWEPT, folder, jobs=2, base=CONFIG, progress=False)
+    sweep(STUDY, [SWEPT], folder, jobs=2, progress=False)
     return folder
 
 
@@ -131,25 +131,25 @@ def test_the_table_holds_each_run_once(swept):
     assert table["loss"].nunique() == 4
 
 
-def test_each_run_is_the_one_that_train_trains(swept, tmp_path):
-    for name, config in grid(SWEPT, CONFIG).items():
-        assert final_sum(swept / name) == undisturbed(tmp_path, config)
+def test_each_run_is_the_one_that_train_trains(swept, undisturbed):
+    for name, config in grid(TrainConfig, [SWEPT]).items():
+        assert final_sum(swept / name) == undisturbed(config)
 
 
 def test_finished_runs_are_skipped_and_a_lost_row_is_written_again(swept, monkeypatch):
-    monkeypatch.setattr(module, "train", lambda *_, **__: pytest.fail("trained again"))
+    monkeypatch.setattr(System, "train", lambda *_, **__: pytest.fail("trained again"))
     before = (swept / "table.csv").read_bytes()
     (swept / NAMES[2] / "row.csv").unlink()
     (swept / "table.csv").unlink()
     times = {path: path.stat().st_mtime_ns for path in swept.rglob("*") if path.is_file()}
-    sweep(SWEPT, swept, jobs=1, base=CONFIG, progress=False)
+    sweep(STUDY, [SWEPT], swept, jobs=1, progress=False)
     assert (swept / "table.csv").read_bytes() == before
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
 def test_a_grid_grows(swept, tmp_path):
     """More values later: the old rows stay, in the order of the new grid, and another table may be named."""
-    table = sweep(SWEPT | {"r": [0.1, 0.5, 1.0]}, swept, tmp_path / "more.csv", jobs=2, base=CONFIG, progress=False)
+    table = sweep(STUDY, [SWEPT | {"r": [0.1, 0.5, 1.0]}], swept, tmp_path / "more.csv", jobs=2, progress=False)
     rows, old = pd.read_csv(table), pd.read_csv(swept / "table.csv")
     assert rows["r"].tolist() == [0.1, 0.5, 1.0] * 2
     pd.testing.assert_frame_equal(rows[rows["r"] != 0.5].reset_index(drop=True), old)
@@ -157,7 +157,7 @@ def test_a_grid_grows(swept, tmp_path):
 
 def test_a_folder_with_other_runs_is_refused(swept):
     with pytest.raises(ValueError, match="seed-1_r-0.1 holds a run with another config"):
-        sweep(SWEPT, swept, base=replace(CONFIG, lr=0.01), progress=False)
+        sweep(STUDY, [SWEPT | {"lr": [0.01]}], swept, progress=False)
 
 
 def test_a_run_that_fails_stops_no_other(tmp_path):
@@ -165,15 +165,15 @@ def test_a_run_that_fails_stops_no_other(tmp_path):
     (tmp_path / NAMES[1]).mkdir()
     (tmp_path / NAMES[1] / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"1 of 4 runs failed: seed-1_r-1.0: .*is not empty and holds no run"):
-        sweep(SWEPT, tmp_path, jobs=2, base=CONFIG, progress=False)
+        sweep(STUDY, [SWEPT], tmp_path, jobs=2, progress=False)
     assert len(pd.read_csv(tmp_path / "table.csv")) == 3
     assert (tmp_path / NAMES[1] / "notes.txt").read_text() == "mine"
 
 
 def test_together_gives_the_same_table_to_rounding(swept, tmp_path):
     """Four runs side by side, one of them half done, against the same four one by one."""
-    train(grid(SWEPT, CONFIG)[NAMES[3]], tmp_path / NAMES[3], "cpu", progress=False, stop=40)
-    sweep(SWEPT, tmp_path, together=True, device="cpu", base=CONFIG, progress=False)
+    train(grid(TrainConfig, [SWEPT])[NAMES[3]], tmp_path / NAMES[3], "cpu", progress=False, stop=40)
+    sweep(STUDY, [SWEPT], tmp_path, together=True, device="cpu", progress=False)
     one_by_one, together = (pd.read_csv(folder / "table.csv") for folder in (swept, tmp_path))
     assert list(together.columns) == list(one_by_one.columns) and len(together) == 4
     assert together["loss"].to_numpy() == pytest.approx(one_by_one["loss"].to_numpy(), abs=0.02)
@@ -184,20 +184,20 @@ def test_together_goes_on_without_a_run_that_diverges(tmp_path, monkeypatch):
     """One network is spoilt half way; the others end as they would have."""
     keep = Log.keep
 
-    def spoil(log):
-        keep(log)
-        if log.folder.name == NAMES[0] and log.trainer.step == 40:
+    def spoil(log, metrics):
+        keep(log, metrics)
+        if log.folder.name == NAMES[0] and log.learner.step == 40:
             with torch.no_grad():
-                log.trainer.weights.W_E[0] = torch.inf
+                log.learner.weights.W_E[0] = torch.inf
 
     monkeypatch.setattr(Log, "keep", spoil)
     with pytest.raises(ValueError, match="1 of 4 runs failed: seed-1_r-0.1: the loss is nan at step 40"):
-        sweep(SWEPT, tmp_path, together=True, device="cpu", base=CONFIG, progress=False)
+        sweep(STUDY, [SWEPT], tmp_path, together=True, device="cpu", progress=False)
     assert len(pd.read_csv(tmp_path / "table.csv")) == 3
     assert [load_run(tmp_path / name).steps[-1] for name in NAMES] == [40, 80, 80, 80]
 
 
-def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path):
+def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path, undisturbed):
     """Two Dask workers; one is killed in the middle of its run, which ends with the bits of an undisturbed one."""
     from distributed import LocalCluster
 
@@ -209,7 +209,14 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path):
 
         def go():
             try:
-                sweep({"seed": [1, 2, 3]}, folder, backend="dask", scheduler=cluster.scheduler_address, base=LONG, progress=False)
+                sweep(
+                    STUDY,
+                    [around(LONG, seed=[1, 2, 3])],
+                    folder,
+                    backend="dask",
+                    scheduler=cluster.scheduler_address,
+                    progress=False,
+                )
             except Exception as error:
                 failures.append(error)
 
@@ -226,7 +233,7 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path):
     table = pd.read_csv(folder / "table.csv")
     assert table["seed"].tolist() == [1, 2, 3]
     for name, config in names.items():
-        assert final_sum(folder / name) == undisturbed(tmp_path, config)
+        assert final_sum(folder / name) == undisturbed(config)
 
 
 def children(pid):
@@ -256,23 +263,23 @@ def test_workers_end_when_the_sweep_is_killed(start, tmp_path):
     assert all(steps_done(tmp_path / "swept" / f"seed-{seed}") < 100_000 for seed in (1, 2))
 
 
-def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path):
+def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path, undisturbed):
     process = start()
     wait_for(lambda: 100 <= steps_done(tmp_path / "swept" / "seed-1") < 900)
     os.kill(children(process.pid)[0], signal.SIGKILL)
     out, err = process.communicate(timeout=3000)
     assert (process.returncode, out) == (2, "")
-    assert "error: a worker process died; the same command goes on where the runs stand" in err.splitlines()
+    assert "error: a worker process died; run the same command again to continue" in err.splitlines()
     assert any(0 < steps_done(tmp_path / "swept" / f"seed-{seed}") < 1200 for seed in (1, 2))
     again = start()
     out, err = again.communicate(timeout=3000)
     assert (again.returncode, out) == (0, f"finished: {tmp_path / 'swept' / 'table.csv'}\n")
     for seed in (1, 2):
-        assert final_sum(tmp_path / "swept" / f"seed-{seed}") == undisturbed(tmp_path, replace(LONG, seed=seed))
+        assert final_sum(tmp_path / "swept" / f"seed-{seed}") == undisturbed(replace(LONG, seed=seed))
 
 
 def test_the_bar_counts_the_steps_of_all_runs(tmp_path, capsys):
-    table = sweep({"seed": [1, 2], "lr": [1e-3], "d_mlp": [16, 24]}, tmp_path, jobs=1, base=CONFIG)
+    table = sweep(STUDY, [around(CONFIG, seed=[1, 2], d_mlp=[16, 24])], tmp_path, jobs=1)
     assert "320/320" in capsys.readouterr().err
     assert list(pd.read_csv(table).columns[:6]) == ["seed", "train_fraction", "r", "steps", "d_mlp", "loss"]
 
@@ -289,7 +296,7 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, capsys, monkeypatch):
     "arguments, words",
     [
         (["--r", "0.1,x"], "'0.1,x' is not a list of numbers"),
-        (["--seed", "3-1"], "'3-1' is neither a number nor a range"),
+        (["--seed", "3-1"], "'3-1' is not a whole number or a range"),
         (["--train-fraction", "0"], "train_fraction must be above 0"),
         (["--jobs", "0"], "jobs must be at least 1"),
         (["--backend", "slurm"], "the backend must be loky or dask"),

@@ -4,11 +4,16 @@ import random
 
 import pytest
 import torch
+from small import TASK, problems
 
 from assign_add_lib import Problem, Split, Task
+from assign_add_lib.sampling import (
+    evaluation_sets,
+    training_population,
+)
+from assign_add_lib.task import KINDS
 
 SIZES = [Task(), Task(3, 2, 8), Task(5, 3, 9), Task(7, 30, 21), Task(113, 26, 12)]
-
 ACCEPTED = [  # what a person writes, how the book writes it, the answer
     ("c=1, b=17, a=42, b+19=?", "c=1, b=17, a=42, b+19=?", 36),
     ("c = 1; b=17, b + 19 = ?", "c=1, b=17, b+19=?", 36),
@@ -26,7 +31,6 @@ ACCEPTED = [  # what a person writes, how the book writes it, the answer
     ("a=1,b=2,c=3,d=4,e=5,f=6,a+f", "a=1, b=2, c=3, d=4, e=5, f=6, a+f=?", 7),
     ("a=3, 1+2=?", "a=3, 1+2=?", 3),
 ]
-
 REFUSED = [  # what is wrong with it, in a piece of the message
     ("", "the problem is empty"),
     ("   \n ", "the problem is empty"),
@@ -260,3 +264,36 @@ def test_a_split_comes_back_from_plain_values(task, fraction):
 def test_a_split_of_another_size_is_refused():
     with pytest.raises(ValueError, match="the split holds 3481 pairs of numbers, not 9"):
         Split.from_dict(Task(3, 2, 8), Split.draw(train_fraction=1.0).to_dict())
+
+
+def test_kinds_are_those_of_the_problems():
+    tokens, _ = problems(TASK, 80)
+    kinds = [Problem.from_tokens(each, TASK).kind for each in tokens]
+    assert [KINDS[index] for index in TASK.kind_of(tokens)] == kinds
+    assert set(kinds) == set(KINDS)
+
+
+TASKS = [Task(), Task(3, 2, 8), Task(5, 3, 9), Task(7, 30, 21)]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=str)
+def test_value_positions_point_at_the_numbers_to_add(task):
+    """Against the slow parser: the place of the number behind each operand."""
+    batch = training_population(Split.draw(task, 1)).sample(500, torch.Generator().manual_seed(3))
+    for ids, places in zip(batch.tokens.tolist(), task.value_positions(batch.tokens).tolist()):
+        for operand, place in zip((task.length - 3, task.length - 2), places):
+            constant = ids[operand] < task.n_numbers
+            assert place == (operand if constant else ids.index(ids[operand]) + 1)
+
+
+def test_value_positions_of_the_worked_example():
+    tokens = Problem.parse("c=1, b=17, a=42, b+19=?").tokens()
+    assert Task().value_positions(tokens[None]).tolist() == [[3, 14]]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=str)
+def test_right_answers_and_assigned_numbers(task):
+    for batch in evaluation_sets(Split.draw(task, 1), size=40).values():
+        assert torch.equal(task.right_answers(batch.tokens), batch.answers)
+        for row, marked in zip(batch.tokens.tolist(), task.assigned_numbers(batch.tokens).tolist()):
+            assert marked == [place < task.length - 4 and token < task.n_numbers for place, token in enumerate(row)]

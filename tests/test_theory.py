@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from assign_add_lib import Task, Weights, figures, last_logits, load_run, theory
+from assign_add_lib import Task, Weights, last_logits, load_run, theory
 from assign_add_lib.circuits import OV, QK
-from assign_add_lib.model import run
-from assign_add_lib.sampling import evaluation_populations, right_answers, value_positions
+from assign_add_lib.model import trace
+from assign_add_lib.sampling import evaluation_populations
 from assign_add_lib.theory import Setting, coordinates, dimensions
+from assign_add_lib.views import figures
 
 SMALL = [  # N, V, T, K, rho, lam
     (5, 3, 8, 1, 1.0, 0.5),
@@ -79,11 +80,11 @@ def test_every_sequence_is_what_it_should_be():
     assert weight[variable[:, 0]].sum() == pytest.approx(0.25)
     asked = tokens[:, [task.left, task.right]].max(1).values
     assert ((tokens[:, : task.room] == asked[:, None]).sum(1) == 1).all()
-    places = value_positions(tokens, task)
+    places = task.value_positions(tokens)
     x, y = tokens.gather(1, places).T
     joint = torch.zeros(5, 5, dtype=torch.float64).index_put_((x, y), weight, accumulate=True)
     assert torch.allclose(joint, torch.full((5, 5), 1 / 25, dtype=torch.float64))
-    assert (right_answers(tokens, task) == (x + y) % 5).all()
+    assert (task.right_answers(tokens) == (x + y) % 5).all()
 
 
 @pytest.mark.parametrize("sizes", SMALL)
@@ -301,7 +302,7 @@ def test_coefficients_are_the_pull_on_the_block(trained):
     """Against autograd with respect to a 12 by 12 block that is added to the scores of the names."""
     study, w, problems = trained
     _, found = theory.look_up_gradient(w, problems, study.split)
-    tokens, seen = problems.tokens, run(w, problems.tokens)
+    tokens, seen = problems.tokens, trace(w, problems.tokens)
     A, stream = seen.pattern[:, 0], seen.resid_pre + seen.attn_out[:, 0]
     block = torch.zeros(12, 12, dtype=torch.float64, requires_grad=True)
     asks, holds = (torch.zeros(len(tokens), 16, 12, dtype=torch.float64) for _ in range(2))

@@ -2,7 +2,7 @@
 
 import torch
 
-from assign_add_lib.model import run
+from assign_add_lib.model import trace
 
 
 def without_bias_correction(w, g, m, v, t):
@@ -17,7 +17,7 @@ def decay_in_the_gradient(w, g, m, v, t):
 
 
 def layers_swapped(weights, tokens):
-    pattern = run(weights, tokens).pattern
+    pattern = trace(weights, tokens).pattern
     return torch.einsum("bt,bti->bi", pattern[:, 0, -1], pattern[:, 1])
 
 
@@ -30,5 +30,5 @@ MISTAKES = [
     ("adamw", without_bias_correction, "after step 1"),
     ("adamw", decay_in_the_gradient, "after step 1"),
     ("reach", layers_swapped, "not the sums of"),
-    ("reach", lambda weights, tokens: run(weights, tokens).pattern[:, 1, -1], "not the sums of"),
+    ("reach", lambda weights, tokens: trace(weights, tokens).pattern[:, 1, -1], "not the sums of"),
 ]

@@ -3,7 +3,7 @@
 import torch
 
 from assign_add_lib import Problem, Task, forward
-from assign_add_lib.model import run
+from assign_add_lib.model import trace
 
 
 def in_order(attention, keys):
@@ -20,7 +20,7 @@ def twice(layer, places):
         task = Task()
         tokens = Problem(((name, x),), name, number).tokens()
         tokens[2], tokens[3] = task.token(name), y
-        return run(weights, tokens[None]).pattern[0, layer, -1, places]
+        return trace(weights, tokens[None]).pattern[0, layer, -1, places]
 
     return assigned_twice
 

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from assign_add_lib import fourier
+from assign_add_lib.analysis import fourier
 
 
 def half_of_the_fft(f):

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from assign_add_lib import interventions as iv
-from assign_add_lib.sampling import value_positions
+from assign_add_lib.analysis import interventions as iv
+from assign_add_lib.task import STUDY
 
 
 def plain_interval(n_right, n):
@@ -33,11 +33,11 @@ def reading(place, layer=2):
 
 
 def left(tokens):
-    return value_positions(tokens)[:, 0]
+    return STUDY.value_positions(tokens)[:, 0]
 
 
 def right(tokens):
-    return value_positions(tokens)[:, 1]
+    return STUDY.value_positions(tokens)[:, 1]
 
 
 def exchanging(name, copy=True):

@@ -45,7 +45,7 @@ MISTAKES = [
     ("lead", lambda frequencies, x, y: lead_by(lambda size: size, frequencies, x, y), "is never negative"),
     ("lead", lambda frequencies, x, y: lead_by(lambda size: 1, frequencies, x, y), "the network's lead is"),
     ("lead", lambda frequencies, x, y: 20 * lead_by(abs, frequencies, x, y), "the network's lead is"),
-    ("lead", lambda frequencies, x, y: handmade.margin(frequencies), "the network's lead is"),
+    ("lead", lambda frequencies, x, y: handmade.margin(frequencies, 59), "the network's lead is"),
     ("uneven_answer", lambda x, y, a, k: (x + y) % 59, "uneven reading misses"),
     ("uneven_answer", lambda x, y, a, k: round(2 * (a * x + (1 - a) * y)) % 59, "the network answers"),
     ("uneven_answer", angle_not_doubled, "the network answers"),

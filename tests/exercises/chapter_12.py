@@ -5,7 +5,7 @@ from math import comb
 
 import numpy as np
 
-from assign_add_lib.scoreboard import verdict
+from assign_add_lib.engine.scoreboard import verdict
 
 
 def judged(strict=False, most=0.75, drop_nan=False, one_way=False):

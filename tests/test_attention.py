@@ -1,26 +1,34 @@
-"""Views: same bytes each time, nothing that breaks out of a page, both forms, clear errors."""
+"""Attention views: whose weights they show, in words and in drawing, the same bytes each time."""
 
-import base64
-import io
-import json
 import re
+from pathlib import Path
 
-import ipywidgets
 import pytest
 import torch
-from matplotlib.figure import Figure
-from PIL import Image
+from small import held, line
 
-from assign_add_lib import explore
-from assign_add_lib.explore import attention, attention_figure, attention_in_words, attention_slider, attention_view, step_slider
 from assign_add_lib.model import Weights
 from assign_add_lib.task import Problem, Task
+from assign_add_lib.training import Run
+from assign_add_lib.views.attention import (
+    WORDING,
+    attention,
+    attention_figure,
+    attention_in_words,
+    attention_slider,
+    attention_view,
+    circuitsvis_script,
+)
+from assign_add_lib.views.slider import step_slider
 
 TEXT = "c=1, b=17, a=42, b+19=?"
 
 
-class TwoSteps:
-    """What the views ask of a run."""
+class TwoSteps(Run):
+    """A run whose weights at its two steps are drawn."""
+
+    def __init__(self):
+        super().__init__(Path("two-steps"))
 
     task = Task()
     steps = [0, 300]
@@ -38,18 +46,6 @@ def form(request, monkeypatch):
 @pytest.fixture
 def static(monkeypatch):
     monkeypatch.setenv("ASSIGN_ADD_RENDER", "static")
-
-
-def line(step):
-    """A small figure that depends on the step."""
-    figure = Figure(figsize=(4, 3))
-    figure.subplots().plot([0, step, 1])
-    return figure
-
-
-def held(output):
-    """The data inside a static output."""
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', output, re.S)[1])
 
 
 def test_attention_rows_are_distributions_over_the_past():
@@ -123,9 +119,9 @@ def test_live_view_carries_all_that_it_needs(monkeypatch):
 
 
 def test_site_serves_the_bundle_that_a_kernel_inlines(root):
-    assert (root / "assets/vendor/circuitsvis/iife.js").read_text("utf-8") == explore.circuitsvis_script()
-    for theirs, ours in explore.WORDING.items():
-        assert theirs not in explore.circuitsvis_script() and ours in explore.circuitsvis_script()
+    assert (root / "assets/vendor/circuitsvis/iife.js").read_text("utf-8") == circuitsvis_script()
+    for theirs, ours in WORDING.items():
+        assert theirs not in circuitsvis_script() and ours in circuitsvis_script()
 
 
 def test_nothing_breaks_out_of_the_page(static):
@@ -134,29 +130,6 @@ def test_nothing_breaks_out_of_the_page(static):
     assert nasty not in output and "<b" not in output
     assert held(output)[0]["alt"].startswith(nasty)
     assert "<b" not in attention_view(TwoSteps(), TEXT, caption=nasty).data
-
-
-def test_static_slider_holds_one_small_frame_a_step(static):
-    output = step_slider(line, [0, 300], "Some lines.", lambda step: f"the line at {step}").data
-    frames = held(output)
-    assert [frame["value"] for frame in frames] == ["0", "300"]
-    assert [frame["alt"] for frame in frames] == ["the line at 0", "the line at 300"]
-    assert 'alt="the line at 300"' in output.split("<script")[0]
-    assert '<input type="range" min="0" max="1" value="1"' in output and "<output>300</output>" in output
-    images = [base64.b64decode(frame["src"].removeprefix("data:image/webp;base64,")) for frame in frames]
-    assert all(len(image) < 25_000 for image in images)
-    assert [Image.open(io.BytesIO(image)).size for image in images] == [(600, 450)] * 2
-    assert output == step_slider(line, [0, 300], "Some lines.", lambda step: f"the line at {step}").data
-
-
-def test_live_slider_is_a_widget_that_draws_as_it_moves(monkeypatch):
-    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
-    drawn = []
-    box = step_slider(lambda step: drawn.append(step) or line(step), [0, 300], "Some lines.", "a line")
-    slider, view, _ = box.children
-    assert isinstance(slider, ipywidgets.SelectionSlider) and drawn == [300] and "a line (step 300)" in view.value
-    slider.value = 0
-    assert drawn == [300, 0] and "a line (step 0)" in view.value
 
 
 def test_attention_slider_says_what_each_step_reads(static):

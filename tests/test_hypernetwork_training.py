@@ -11,17 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from arms import holding
 from safetensors.torch import load_file
 from sklearn.metrics import r2_score
-from test_hypernetwork import holding
+from small import contents
 
-from assign_add_lib import runs
-from assign_add_lib.companions.hypernetwork import __main__ as command
-from assign_add_lib.companions.hypernetwork.arms import ARMS, Hypernetwork, build
-from assign_add_lib.companions.hypernetwork.teacher import HELD_OUT, SUPPORTS, Teacher
-from assign_add_lib.companions.hypernetwork.training import ArmConfig, ArmRun, ArmTrainer, load_arm, r_squared, train
-from assign_add_lib.files import load_tensors, save_tensors
-from assign_add_lib.log import checkpoint_path
+from assign_add_lib.__main__ import main
+from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS, Teacher
+from assign_add_lib.companions.hypernetwork.model import ARMS, Hypernetwork, build
+from assign_add_lib.companions.hypernetwork.training import ArmConfig, ArmLearner, ArmRun, load_arm, r_squared
+from assign_add_lib.engine import runs
+from assign_add_lib.engine.files import load_tensors, save_tensors
+from assign_add_lib.engine.runs import checkpoint_path
+from assign_add_lib.systems import SYSTEMS
 
 CONFIG = ArmConfig(
     seed=3, steps=40, batch_size=8, warm_up=5, d_model=16, layers=1, heads=2, log_every=10, checkpoint_every=20
@@ -29,22 +31,8 @@ CONFIG = ArmConfig(
 GIVEN = replace(CONFIG, given_code=True)
 ID, OOD = "in distribution", "out of distribution"
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Equal bits need equal sums, and so equal numbers of threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-def contents(folder):
-    """Every file of a folder, but for config.json's record of time and command."""
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    if "config.json" in files:
-        files["config.json"] = json.dumps({**json.loads(files["config.json"]), "record": None}).encode()
-    return files
+train = SYSTEMS["hypernetwork"].train
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_r_squared_is_that_of_scikit_learn():
@@ -60,11 +48,11 @@ def test_r_squared_is_that_of_scikit_learn():
     "steps, warm_up, at", [(8000, 200, [0, 99, 199, 200, 2150, 4100, 7998, 7999]), (3, 200, [0, 2]), (3, 3, [2])]
 )
 def test_the_learning_rate_rises_in_a_line_and_falls_in_a_cosine(steps, warm_up, at):
-    trainer = ArmTrainer(replace(GIVEN, steps=steps, warm_up=warm_up, lr=2e-3))
+    learner = ArmLearner(replace(GIVEN, steps=steps, warm_up=warm_up, lr=2e-3))
     for step in at:
-        trainer.step = step
-        trainer.advance()
-        lr = trainer.optimizer.param_groups[0]["lr"]
+        learner.step = step
+        learner.advance()
+        lr = learner.optimizer.param_groups[0]["lr"]
         if step < warm_up:
             assert lr == pytest.approx(2e-3 * (step + 1) / warm_up)
         else:
@@ -75,10 +63,10 @@ def test_the_learning_rate_rises_in_a_line_and_falls_in_a_cosine(steps, warm_up,
 @pytest.mark.parametrize("clip, clipped", [(1e-3, True), (1e3, False)])
 def test_gradients_are_clipped_to_a_norm(clip, clipped):
     """What the optimiser has seen of the first gradient is a tenth of it."""
-    trainer, free = (ArmTrainer(replace(CONFIG, clip=each)) for each in (clip, 1e9))
-    assert trainer.advance() == free.advance()
+    learner, free = (ArmLearner(replace(CONFIG, clip=each)) for each in (clip, 1e9))
+    assert learner.advance() == free.advance()
     seen, whole = (
-        torch.cat([each.optimizer.state[w]["exp_avg"].flatten() for w in each.tensors.values()]) / 0.1 for each in (trainer, free)
+        torch.cat([each.optimizer.state[w]["exp_avg"].flatten() for w in each.tensors.values()]) / 0.1 for each in (learner, free)
     )
     assert 0.01 < whole.norm() < 100
     torch.testing.assert_close(seen, whole * clip / whole.norm() if clipped else whole, atol=1e-6, rtol=1e-4)
@@ -87,11 +75,11 @@ def test_gradients_are_clipped_to_a_norm(clip, clipped):
 def test_steps_are_those_of_adam_written_out():
     """Clipped gradients, bias-corrected moments, no decay, and the learning rate of each step."""
     config = replace(GIVEN, steps=30, warm_up=10, lr=0.01, clip=0.5)
-    trainer, teacher, norms = ArmTrainer(config), Teacher.draw(3), []
-    weights = {name: each.detach().double().requires_grad_() for name, each in trainer.tensors.items()}
+    learner, teacher, norms = ArmLearner(config), Teacher.draw(3), []
+    weights = {name: each.detach().double().requires_grad_() for name, each in learner.tensors.items()}
     first, second = ({name: torch.zeros_like(w) for name, w in weights.items()} for _ in range(2))
     batches = torch.Generator()
-    batches.set_state(trainer.generator.get_state())
+    batches.set_state(learner.generator.get_state())
     for step in range(25):
         tasks = teacher.sample(SUPPORTS["connected"], 8, batches)
         W = torch.tensordot(tasks.z.double(), weights["modules_"], 1) / 2**0.5
@@ -99,7 +87,7 @@ def test_steps_are_those_of_adam_written_out():
         loss = ((answered - tasks.y[:, 16:].double()) ** 2).mean()
         gradients = torch.autograd.grad(loss, list(weights.values()))
         norms.append(sum((g**2).sum() for g in gradients).sqrt().item())
-        assert trainer.advance() == pytest.approx(loss.item(), abs=1e-4)
+        assert learner.advance() == pytest.approx(loss.item(), abs=1e-4)
         lr = 0.01 * ((step + 1) / 10 if step < 10 else 0.51 + 0.49 * math.cos(math.pi * (step - 10) / 20))
         for name, g in zip(weights, gradients):
             g = g * min(1, 0.5 / norms[-1])
@@ -109,28 +97,28 @@ def test_steps_are_those_of_adam_written_out():
             weights[name] = (weights[name] - lr * change).detach().requires_grad_()
     assert max(norms) > 0.5
     for name, w in weights.items():
-        torch.testing.assert_close(trainer.tensors[name].detach().double(), w.detach(), rtol=0, atol=1e-4)
+        torch.testing.assert_close(learner.tensors[name].detach().double(), w.detach(), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_an_arm_learns_one_task_by_heart(arm):
     """The same 16 questions at every step: no network that can learn has a reason to miss them."""
-    trainer = ArmTrainer(replace(CONFIG, arm=arm, steps=400, lr=5e-3))
-    tasks = trainer.teacher.sample([(2,)], 1, torch.Generator().manual_seed(1))
-    trainer.teacher = SimpleNamespace(sample=lambda *_: tasks)
-    losses = [trainer.advance() for _ in range(400)]
+    learner = ArmLearner(replace(CONFIG, arm=arm, steps=400, lr=5e-3))
+    tasks = learner.teacher.sample([(2,)], 1, torch.Generator().manual_seed(1))
+    learner.teacher = SimpleNamespace(sample=lambda *_: tasks)
+    losses = [learner.advance() for _ in range(400)]
     assert losses[0] > 0.1 and max(losses[-10:]) < 1e-3
 
 
 def drawn(config):
     """Codes or contexts, and the inputs of the questions, that a run is measured on, in and out of distribution, and a batch."""
-    trainer, drawn = ArmTrainer(config), []
-    network = trainer.network
-    trainer.network = lambda given, asked: drawn.append((given, asked)) or network(given, asked)
-    measured = trainer.measure()
-    assert list(measured) == ["loss", ID, OOD] and trainer.measure() == measured
+    learner, drawn = ArmLearner(config), []
+    network = learner.network
+    learner.network = lambda given, asked: drawn.append((given, asked)) or network(given, asked)
+    measured = learner.evaluate()
+    assert list(measured) == ["loss", ID, OOD] and learner.evaluate() == measured
     assert torch.equal(drawn[0][1], drawn[2][1]) and torch.equal(drawn[1][1], drawn[3][1])
-    trainer.loss()
+    learner.loss()
     return drawn[0], drawn[1], drawn[4]
 
 
@@ -148,17 +136,17 @@ def test_all_arms_of_a_seed_are_measured_on_the_same_held_out_tasks():
 
 def test_an_executor_that_is_the_teacher_measures_as_perfect():
     before = torch.get_rng_state()
-    trainer = ArmTrainer(GIVEN)
-    assert isinstance(trainer.network, Hypernetwork) and trainer.measure()[OOD] < 0.9
+    learner = ArmLearner(GIVEN)
+    assert isinstance(learner.network, Hypernetwork) and learner.evaluate()[OOD] < 0.9
     assert torch.equal(torch.get_rng_state(), before)
-    trainer.network = holding(trainer.teacher)
-    assert trainer.measure() == pytest.approx({"loss": 0, ID: 1, OOD: 1}, abs=1e-6)
+    learner.network = holding(learner.teacher)
+    assert learner.evaluate() == pytest.approx({"loss": 0, ID: 1, OOD: 1}, abs=1e-6)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The folder of a run that nothing disturbed."""
-    return train(CONFIG, tmp_path_factory.mktemp("whole") / "run", progress=False)
+    return train(CONFIG, tmp_path_factory.mktemp("whole") / "run", "cpu", progress=False)
 
 
 @pytest.fixture
@@ -248,8 +236,12 @@ DAMAGES = {
     "weights cut": (LAST, lambda path: path.write_bytes(path.read_bytes()[:-9]), "step-000040.safetensors is damaged"),
     "weights empty": (LAST, lambda path: path.write_bytes(b""), "step-000040.safetensors is damaged"),
     "weights of another arm": (LAST, other_network, "does not hold the weights of a network for this run's config"),
-    "weights of another size": ("config.json", edit(d_model=32), "does not hold the weights of a network"),
-    "no weights": (LAST, lambda path: shutil.rmtree(path.parent), "run has no checkpoint at step None; there are: none"),
+    "weights of another size": (
+        "config.json",
+        edit(d_model=32),
+        "config.json is damaged: its checksum does not match its content",
+    ),
+    "no weights": (LAST, lambda path: shutil.rmtree(path.parent), "there are: none"),
     "config cut": ("config.json", lambda path: path.write_text(path.read_text()[:99]), "config.json is damaged: not JSON"),
     "config of no run": ("config.json", lambda path: path.write_text("{}"), "is damaged: it does not hold the config"),
     "config not a table": ("config.json", lambda path: path.write_text('{"config": 3}'), "it does not hold the config"),
@@ -279,20 +271,16 @@ def test_a_damaged_run_in_progress_is_refused_and_left_alone(stopped, file):
     assert before is None or contents(stopped) == before
 
 
-@pytest.fixture
-def data(tmp_path, monkeypatch):
-    """A data folder of our own, with nothing on its shelves."""
-    monkeypatch.setattr(runs, "data_folder", lambda: tmp_path / "data")
-    return tmp_path / "data"
-
-
-def test_an_exported_run_is_the_local_one_in_half_precision(whole, data):
-    runs.export(whole, "mine", [40], kind=ArmRun)
+def test_an_exported_run_is_the_local_one_in_half_precision(whole, own_data):
+    runs.export(whole, "mine", ArmRun, [40])
     assert ArmRun.shipped() == ["mine"]
     run = load_arm("mine")
     assert run.config == CONFIG and run.steps == [40] and run.record["torch"] == torch.__version__
     pd.testing.assert_frame_equal(run.metrics, load_arm(whole).metrics)
-    kept, stored = load_file(checkpoint_path(whole, 40)), load_file(checkpoint_path(data / "companions/hypernetwork/mine", 40))
+    kept, stored = (
+        load_file(checkpoint_path(whole, 40)),
+        load_file(checkpoint_path(own_data / "companions/hypernetwork/mine", 40)),
+    )
     network = run.network()
     assert not any(each.requires_grad for each in network.parameters())
     for name, tensor in network.state_dict().items():
@@ -300,38 +288,37 @@ def test_an_exported_run_is_the_local_one_in_half_precision(whole, data):
         assert torch.equal(tensor, kept[name].half().float()), name
     drawn = Teacher.draw(3)
     assert torch.equal(run.teacher.modules, drawn.modules) and torch.equal(run.teacher.readout, drawn.readout)
-    flip(checkpoint_path(data / "companions/hypernetwork/mine", 40))
+    flip(checkpoint_path(own_data / "companions/hypernetwork/mine", 40))
     with pytest.raises(ValueError, match="its checksum is not the one in MANIFEST.sha256"):
         load_arm("mine").network()
 
 
-def call(*arguments):
-    """The exit code of a command."""
-    try:
-        return command.main(list(map(str, arguments)))
-    except SystemExit as stop:
-        return stop.code
-
-
 @pytest.fixture
-def here(whole, tmp_path, data, monkeypatch):
+def here(whole, tmp_path, own_data, monkeypatch):
     """A working directory with a finished run, one in progress, and one that is damaged."""
     place = tmp_path / "here"
-    shutil.copytree(whole, place / "whole")
-    for name in ("half", "cut"):
+    for name in ("whole", "half", "cut"):
         shutil.copytree(whole, place / name)
     checkpoint_path(place / "half", 40).unlink()
     (place / "cut" / "config.json").write_text("{")
     (place / "file").write_text("x")
     monkeypatch.chdir(place)
-    monkeypatch.setattr(sys, "argv", ["hypernetwork"])
     return place
 
 
-TRAIN = ["train", "--quiet", "--folder", "new", "--steps", "2"]
+def call(monkeypatch, *arguments):
+    """The exit code of a command."""
+    arguments = list(map(str, arguments))
+    monkeypatch.setattr(sys, "argv", ["assign_add_lib", *arguments])
+    try:
+        return main(arguments)
+    except SystemExit as stop:
+        return stop.code
+
+
+TRAIN = ["train", "hypernetwork", "new", "--quiet", "--steps", "2"]
+SWEEP = ["sweep", "hypernetwork", "new", "--quiet"]
 BAD = [
-    ([], "required: COMMAND"),
-    (["dance"], "invalid choice: 'dance'"),
     ([*TRAIN, "--arm", "tentacle"], "arm must be one of vanilla, hypernetwork, mlp, not 'tentacle'"),
     ([*TRAIN, "--support", "sparse"], "support must be one of connected, disconnected, connected-12, not 'sparse'"),
     ([*TRAIN, "--seed", "-1"], "seed must be from 0"),
@@ -348,71 +335,84 @@ BAD = [
     ([*TRAIN, "--arm", "vanilla", "--given-code"], "only a hypernetwork or mlp can be given the code"),
     ([*TRAIN, "--no-structured", "--given-code"], "only of a structured teacher"),
     ([*TRAIN, "--checkpoint-every", "300"], "checkpoint_every (300) must be a multiple of log_every (200)"),
-    ([*TRAIN, "--threads", "0"], "threads must be at least 1, not 0"),
+    ([*TRAIN, "--threads", "0"], "threads must be at least 1"),
     ([*TRAIN, "--device", "abacus"], "abacus"),
     ([*TRAIN, "--momentum", "0.9"], "unrecognized arguments: --momentum 0.9"),
-    (["train", "--folder", "whole"], "holds a run with another config (seed 3 -> 0,"),
-    (["train", "--folder", "cut"], "config.json is damaged: not JSON"),
-    (["train", "--folder", "file"], "Not a directory"),
-    (["study", "--folder", "new", "--jobs", "0"], "jobs must be at least 1, not 0"),
-    (["study", "--folder", "new", "--seeds", "-1"], "seed must be from 0"),
-    (["study", "--folder", "new", "--seeds"], "expected at least one argument"),
-    (["export"], "required: FOLDER"),
-    (["export", "nowhere"], "there is no run nowhere; shipped runs: none; or give a run's folder"),
-    (["export", "file"], "there is no run file"),
-    (["export", "half"], "half is not finished"),
-    (["export", "cut"], "config.json is damaged: not JSON"),
+    (["train", "hypernetwork"], "required: FOLDER"),
+    (["train", "hypernetwork", "whole"], "holds a run with another config (seed 3 -> 0,"),
+    (["train", "hypernetwork", "cut"], "config.json is damaged: not JSON"),
+    (["train", "hypernetwork", "file"], "Not a directory"),
+    ([*SWEEP, "--book", "--jobs", "0"], "jobs must be at least 1, not 0"),
+    ([*SWEEP, "--book", "--seed", "-1"], "'-1' is not a whole number or a range"),
+    ([*SWEEP, "--book", "--arm", "mlp"], "with --book only --seed can be chosen"),
+    ([*SWEEP, "--book", "--together"], "runs of hypernetwork cannot be trained together"),
+    ([*SWEEP, "--arm", "vanilla,tentacle"], "arm must be one of vanilla, hypernetwork, mlp, not 'tentacle'"),
+    ([*SWEEP, "--given-code", "maybe"], "'maybe' is not true, false or true,false"),
+    (["export", "hypernetwork"], "required: FOLDER"),
+    (["export", "hypernetwork", "nowhere"], "there is no run nowhere; shipped runs: none; or give a run's folder"),
+    (["export", "hypernetwork", "file"], "there is no run file"),
+    (["export", "hypernetwork", "half"], "half is not finished: it stands at step 20"),
+    (["export", "hypernetwork", "cut"], "config.json is damaged: not JSON"),
 ]
 
 
 @pytest.mark.parametrize("arguments, said", BAD, ids=[" ".join(arguments)[:60] for arguments, _ in BAD])
-def test_bad_input_gets_one_line_and_exit_code_2(here, data, capsys, arguments, said):
-    assert call(*arguments) == 2
+def test_bad_input_gets_one_line_and_exit_code_2(here, own_data, monkeypatch, capsys, arguments, said):
+    assert call(monkeypatch, *arguments) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("error: ") and said in err
     assert err.count("\n") == 1 and err.endswith("\n") and "Traceback" not in err
-    assert not (here / "new").exists() and not list(data.rglob("*.*"))
+    assert not (here / "new").exists() and not any(path.is_file() for path in own_data.rglob("*"))
 
 
-def test_train_and_export_from_the_command_line(here, data, monkeypatch, capsys):
+def test_train_and_export_from_the_command_line(here, own_data, monkeypatch, capsys):
     threads = []
     monkeypatch.setattr(torch, "set_num_threads", threads.append)
     options = [f"--{name.replace('_', '-')}={value}" for name, value in GIVEN.to_dict().items() if not isinstance(value, bool)]
-    assert call("train", "--quiet", "--threads", 3, "--given-code", *options) == 0
+    assert call(monkeypatch, "train", "hypernetwork", GIVEN.name, "--quiet", "--threads", 3, "--given-code", *options) == 0
     assert threads == [3]
-    folder = here / "runs/hypernetwork/hypernetwork-connected-given-code-3"
-    assert load_arm(folder).config == GIVEN and GIVEN.name == folder.name
-    assert load_arm(folder).record["command"] == "python -m assign_add_lib.companions.hypernetwork"
-    assert call("export", folder, "whole") == 0
-    assert ArmRun.shipped() == sorted([GIVEN.name, CONFIG.name])
-    assert load_arm(CONFIG.name).steps == [40]
-    assert call("export", folder) == 2
+    assert load_arm(here / GIVEN.name).config == GIVEN and GIVEN.name == "hypernetwork-connected-given-code-3"
+    assert load_arm(here / GIVEN.name).record["command"].startswith("python -m assign_add_lib train hypernetwork ")
+    assert call(monkeypatch, "export", "hypernetwork", GIVEN.name, "whole") == 0
+    assert ArmRun.shipped() == sorted([GIVEN.name, "whole"])
+    assert load_arm("whole").steps == [40]
+    assert call(monkeypatch, "export", "hypernetwork", GIVEN.name) == 2
     out, err = capsys.readouterr()
-    assert out.splitlines()[0] == f"finished: {folder.relative_to(here)}"
-    assert err == f"error: {data}/companions/hypernetwork/{GIVEN.name} exists; a shipped run is never overwritten\n"
+    assert out.splitlines()[0] == f"finished: {GIVEN.name}"
+    assert err == f"error: {own_data}/companions/hypernetwork/{GIVEN.name} exists; a shipped run is never overwritten\n"
 
 
-def test_study_trains_every_run_and_leaves_finished_ones_alone(here, monkeypatch, capsys):
+def test_a_sweep_trains_every_run_and_leaves_finished_ones_alone(here, monkeypatch, capsys):
     """It takes up a run that was stopped, and a damaged one stops no other; a seed that is given twice is trained once."""
     tiny = {"steps": 4, "log_every": 2, "checkpoint_every": 4, "batch_size": 4, "d_model": 8, "layers": 1, "heads": 1}
-    monkeypatch.setattr(command, "STUDY", [tiny | {"arm": "vanilla"}, tiny | {"arm": "mlp", "given_code": True}])
-    study = ["study", "--folder", "all", "--seeds", "0", "1", "0", "--jobs", "1"]
-    names = [f"{name}-{seed}" for seed in (0, 1) for name in ("vanilla-connected", "mlp-connected-given-code")]
-    train(ArmConfig(**tiny, arm="vanilla"), here / "all" / names[0], progress=False, stop=2)
-    assert call(*study) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{n} of 4  {name}: finished" for n, name in enumerate(names, 1)]
+    parts = ({"arm": ["vanilla"]}, {"arm": ["mlp"], "given_code": [True]})
+    base = {name: [value] for name, value in tiny.items()}
+    system = replace(SYSTEMS["hypernetwork"], grid=[base | part for part in parts])
+    monkeypatch.setitem(SYSTEMS, "hypernetwork", system)
+    book = ["sweep", "hypernetwork", "all", "--book", "--seed", "0,1,0", "--jobs", "1", "--quiet"]
+    names = [f"{name}-{seed}" for name in ("vanilla-connected", "mlp-connected-given-code") for seed in (0, 1)]
+    config = ArmConfig(**tiny, arm="vanilla")
+    train(config, here / "all" / names[0], "cpu", progress=False, stop=2)
+    assert call(monkeypatch, *book) == 0
+    assert capsys.readouterr() == (f"finished: {here / 'all' / 'table.csv'}\n", "")
+    table = pd.read_csv(here / "all" / "table.csv")
+    assert list(table.columns) == ["arm", "support", "seed", "given_code", "loss", ID, OOD]
+    assert table["arm"].tolist() == ["vanilla"] * 2 + ["mlp"] * 2 and table["seed"].tolist() == [0, 1, 0, 1]
     before = {name: contents(here / "all" / name) for name in names}
-    assert contents(train(ArmConfig(**tiny, arm="vanilla"), here / "alone", progress=False)) == before[names[0]]
-    assert call(*study) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{n} of 4  {name}: stands finished" for n, name in enumerate(names, 1)]
+    rows = {name: before[name].pop("row.csv") for name in names}
+    assert contents(train(config, here / "alone", "cpu", progress=False)) == before[names[0]]
+    assert [load_arm(here / "all" / name).metrics[OOD][4] for name in names] == pytest.approx(table[OOD].tolist(), rel=1e-5)
+    assert call(monkeypatch, *book) == 0
+    assert {name: contents(here / "all" / name) for name in names} == {n: before[n] | {"row.csv": rows[n]} for n in names}
+    capsys.readouterr()
     shutil.rmtree(here / "all" / names[2])
-    (here / "all" / names[1] / "config.json").write_text("{")
-    failed = f"failed: all/{names[1]}/config.json is damaged: not JSON"
-    assert call(*study) == 2
+    (here / "all" / names[1] / "row.csv").unlink()
+    (here / "all" / names[1] / "metrics.csv").write_text("")
+    assert call(monkeypatch, *book) == 2
     out, err = capsys.readouterr()
-    lines = out.splitlines()
-    assert len(lines) == 4 and lines[1].startswith(f"2 of 4  {names[1]}: {failed}")
-    assert [lines[n].partition(": ")[2] for n in (0, 2, 3)] == ["stands finished", "finished", "stands finished"]
-    assert err.startswith(f"error: 1 of 4 runs failed: {names[1]} {failed}") and err.count("\n") == 1
-    assert (here / "all" / names[1] / "config.json").read_text() == "{"
-    assert [contents(here / "all" / names[n]) for n in (0, 2, 3)] == [before[names[n]] for n in (0, 2, 3)]
+    assert out == "" and err.count("\n") == 1
+    assert err.startswith(f"error: 1 of 4 runs failed: {names[1]}: ") and "metrics.csv is damaged" in err
+    assert (here / "all" / names[1] / "metrics.csv").read_text() == ""
+    assert [contents(here / "all" / names[n]) for n in (0, 2, 3)] == [
+        before[names[n]] | {"row.csv": rows[names[n]]} for n in (0, 2, 3)
+    ]

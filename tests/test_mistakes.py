@@ -2,11 +2,12 @@
 
 import random
 
+import pandas as pd
 import pytest
 import torch
 
-from assign_add_lib import Problem, Split, Weights, forward
-from assign_add_lib.errors import cleanly_read, mark
+from assign_add_lib import Problem, Split, Task, Weights, forward
+from assign_add_lib.analysis.mistakes import mark
 from assign_add_lib.sampling import Batch, evaluation_sets, exact_sets
 
 SPLIT = Split.draw(seed=5)
@@ -53,18 +54,15 @@ def test_every_exact_problem_is_new():
     assert set(table["out_of_place"]) == {0, 1, 2}
 
 
-def test_clean_reading_is_the_networks_own_where_nothing_is_to_be_mended():
-    """With equal attention everywhere and no distractor, the two numbers are read equally already."""
+def test_all_is_made_where_the_problems_are(batch, table):
+    """What is made without naming a device lands elsewhere here, and cannot meet the problems."""
     weights = Weights.init(seed=3)
-    weights = weights.replace(W_Q=torch.stack([weights.W_Q[0], 0 * weights.W_Q[1]]))  # layer 2 reads all positions equally
-    problems = [f"a={x}, b={y}, a+b=?" for x, y in ((1, 2), (40, 33), (7, 58))] + ["3+4=?", "c=5, 3+c=?", "c=5, c+5=?"]
-    tokens = torch.stack([Problem.parse(each).tokens(seed=1) for each in problems])
-    assert torch.equal(cleanly_read(weights, tokens), forward(weights, tokens)[:, -1].argmax(1))
+    with torch.device("meta"):
+        pd.testing.assert_frame_equal(mark(weights, batch, SPLIT, chunk=77), table)
 
 
-def test_clean_reading_forgets_what_the_distractors_were_worth():
-    weights = Weights.init(seed=3)
-    weights = weights.replace(W_Q=0 * weights.W_Q, W_V=torch.stack([0 * weights.W_V[0], 9 * weights.W_V[1]]))
-    tokens = torch.stack([Problem.parse(f"a=7, c={c}, b=12, a+b=?").tokens() for c in range(59)])
-    assert len(set(forward(weights, tokens)[:, -1].argmax(1).tolist())) > 1
-    assert len(set(cleanly_read(weights, tokens).tolist())) == 1
+def test_network_problems_and_split_must_be_of_one_task(batch):
+    with pytest.raises(ValueError, match="the network is of"):
+        mark(Weights.init(Task(59, 12, 18)), batch, SPLIT)
+    with pytest.raises(ValueError, match="must hold"):
+        mark(Weights.init(), Batch(batch.tokens.flip(1), batch.answers), SPLIT)

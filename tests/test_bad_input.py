@@ -1,0 +1,148 @@
+"""The command line under attack: one line and exit code 2 for whatever it is given, and 130 for Ctrl-C at any time."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from assign_add_lib.__main__ import main
+
+LARGE, HUGE, ENDLESS = str(2**63), "1" * 400, "9" * 5000
+SMALL = (
+    "--steps 10 --log-every 10 --checkpoint-every 10 --batch-size 8 --d-model 8 --d-mlp 8 "
+    "--n-numbers 5 --n-variables 3 --length 9 --quiet"
+).split()
+ARMS = ["train", "hypernetwork", "new", "--quiet"]
+SETTINGS = [
+    "steps",
+    "batch-size",
+    "d-model",
+    "d-mlp",
+    "log-every",
+    "checkpoint-every",
+    "n-numbers",
+    "n-variables",
+    "length",
+    "seed",
+]
+BAD = [
+    *([*ARMS[:1], "new", *SMALL, f"--{name}", value] for name in SETTINGS for value in (LARGE, HUGE, ENDLESS)),
+    *([*ARMS, f"--{name}", value] for name in ("layers", "heads", "d-model", "warm-up") for value in (LARGE, HUGE)),
+    *(["train", "new", *SMALL, f"--{name}", HUGE] for name in ("lr", "r", "weight-decay", "train-fraction", "beta1")),
+    *(["train", "new", *SMALL, "--device", device] for device in ("xpu", "meta", "mps", "cpu:7", "cuda:-1", "\x1b[31m")),
+    *(["train", "new", *SMALL, "--threads", threads] for threads in ("0", "2147483647", LARGE, HUGE, ENDLESS)),
+    *(["sweep", "new", *SMALL, *more] for more in (["--seed", "1-"], ["--seed", HUGE], ["--jobs", "0"], ["--jobs", ENDLESS])),
+    *(["sweep", "new", *SMALL, *more] for more in (["--seed", "0-99999", "--lr", "1,2,3"], ["--d-model", LARGE])),
+    ["sweep", "new", *SMALL, "--seed", "1,2", "--table", "."],
+    ["sweep", "new", *SMALL, "--seed", "1,2", "--device", "xpu"],
+    ["sweep", "new", *SMALL, "--backend", "dask", "--scheduler", "\x1b[31m"],
+    *(["solve", "1+2=?", "--step", step] for step in (LARGE, HUGE, ENDLESS)),
+    *(["solve", "1+2=?", "--spread", seed] for seed in (HUGE, ENDLESS)),
+    *(["solve", text] for text in ("\x1b[31m1+2" * 20_000, "1+2\x07", "a=1\r\n\x00", "\udcff+1")),
+    *(["solve", "1+2=?", "--run", name] for name in ("\x1b[31m", "x" * 100_000, "a\0b", "\udcff", "\u202eabc")),
+    *(["export", name] for name in ("\x1b]0;title\x07", "x" * 100_000, "a\nb")),
+    ["dance" * 50_000],
+    ["train", "new", *SMALL, "--\x1b[31m" + "x" * 100_000],
+]
+
+
+@pytest.mark.parametrize("arguments", BAD, ids=[ascii(" ".join(each)[-60:]) for each in BAD])
+def test_bad_input_is_one_short_line(tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(arguments)
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "") and err.startswith("error: ") and err.endswith("\n")
+    assert err[:-1].isprintable() and len(err) < 2000
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_cuda_device_beyond_the_last_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert main(["train", str(tmp_path / "new"), *SMALL, "--device", "cuda:2"]) == 2
+    assert "there is no device cuda:2 here" in capsys.readouterr().err
+
+
+def test_too_little_memory_is_one_line(tmp_path, monkeypatch, capsys):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(torch, "randperm", full)
+    assert main(["train", str(tmp_path / "new"), *SMALL]) == 2
+    assert capsys.readouterr().err == "error: there is not enough memory\n"
+
+
+class Gone:
+    """A stream whose reader has left."""
+
+    def write(self, *_):
+        raise BrokenPipeError
+
+    flush = write
+
+
+@pytest.mark.parametrize("stream", [Gone(), None], ids=["gone", "closed"])
+def test_an_error_that_nobody_reads_still_has_its_code(monkeypatch, capsys, stream):
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert main(["solve", "nonsense"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_ctrl_c_in_a_command_is_one_line(monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("assign_add_lib.training.load_run", interrupt)
+    assert main(["solve", "1+2=?"]) == 130
+    assert capsys.readouterr().err == "error: stopped; train and sweep continue when the same command is run again\n"
+
+
+IMPORTING = """
+import builtins, os, runpy, signal, sys
+
+plain = builtins.__import__
+
+def interrupted(name, *rest, **more):
+    if name == MODULE:
+        os.kill(os.getpid(), signal.SIGINT)
+    return plain(name, *rest, **more)
+
+builtins.__import__ = interrupted
+sys.argv = ["assign_add_lib", "solve", "1+2=?"]
+runpy.run_module("assign_add_lib", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("module", ["torch", "pandas"])
+def test_ctrl_c_while_importing_is_one_line(root, module):
+    """A module that takes long to import: Ctrl-C comes just before it."""
+    command = [sys.executable, "-c", IMPORTING.replace("MODULE", repr(module))]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"error: stopped\n")
+
+
+def test_ctrl_c_that_is_ignored_stays_ignored():
+    """As for a command in the background: the handler is set only in place of the usual one."""
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["solve", "nonsense"]) == 2
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_package_itself_imports_nothing_heavy(root):
+    """Public names come when they are asked for, so that the command line can listen before torch is there."""
+    script = "import sys, assign_add_lib as lib; assert 'torch' not in sys.modules; print(*sorted(lib.__all__))"
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    import assign_add_lib
+
+    assert done.stdout.split() == sorted(assign_add_lib.__all__)
+    for name in assign_add_lib.__all__:
+        assert getattr(assign_add_lib, name).__module__.startswith("assign_add_lib.")
+    with pytest.raises(AttributeError, match="has no attribute 'weights'"):
+        assign_add_lib.weights  # noqa: B018

@@ -1,0 +1,414 @@
+"""Run folders under attack: nothing is overwritten, nothing passes for what it is not, and errors name the file."""
+
+import json
+import os
+import shutil
+
+import pytest
+import torch
+from tiny import TinyLearner, TinyRun, tiny
+
+from assign_add_lib.engine.files import load_tensors, save_tensors
+from assign_add_lib.engine.log import Log
+from assign_add_lib.engine.manifest import read_manifest, write_manifest
+from assign_add_lib.engine.runs import checkpoint_path, export
+from assign_add_lib.training import Run, StudyLearner, load_run
+
+
+def contents(folder):
+    """Every file by its path, config.json without the record of time."""
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    if "config.json" in files:
+        files["config.json"] = json.dumps(json.loads(files["config.json"]) | {"record": None}).encode()
+    return files
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory):
+    """A finished run of seed 1, one that stands at step 4, and a finished one of seed 2."""
+    place = tmp_path_factory.mktemp("pristine")
+    return {"whole": tiny(place / "whole"), "half": tiny(place / "half", stop=5), "other": tiny(place / "other", seed=2)}
+
+
+@pytest.fixture
+def whole(pristine, tmp_path):
+    return shutil.copytree(pristine["whole"], tmp_path / "whole")
+
+
+@pytest.fixture
+def half(pristine, tmp_path):
+    return shutil.copytree(pristine["half"], tmp_path / "half")
+
+
+def read_all(run):
+    assert run.config and run.record and len(run.metrics) and run.described.notes
+    for step in run.steps:
+        run.tensors(step)
+
+
+def refused(call, *words):
+    with pytest.raises((ValueError, OSError)) as refusal:
+        call()
+    assert all(word in str(refusal.value) for word in words) and "\n" not in str(refusal.value), refusal.value
+
+
+def described(folder, change):
+    """Change what config.json says: `change` gets it as a table."""
+    kept = json.loads((folder / "config.json").read_text())
+    change(kept)
+    (folder / "config.json").write_text(json.dumps(kept, indent=2) + "\n")
+
+
+# 1: overwriting
+
+
+@pytest.mark.parametrize("name", ["seed-3", "seed-42"])
+def test_a_shipped_run_is_never_trained_over(tmp_path, name):
+    """A copy of one, so that a failure does no harm: it has no state and at most a few checkpoints."""
+    folder = shutil.copytree(load_run(name).folder, tmp_path / name)
+    before = contents(folder)
+
+    class Same:
+        """The learner of the same config, without its tensors."""
+
+        config, metrics = load_run(name).config, StudyLearner.metrics
+
+        def notes(self):
+            return {"split": load_run(name).split.to_dict()}
+
+    refused(lambda: Log.open(Same(), folder), "without its state.safetensors")
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("left", ["metrics.csv", "checkpoints"])
+def test_what_goes_beyond_step_0_needs_a_state(half, left):
+    for name in {"metrics.csv", "checkpoints", "state.safetensors"} - {left}:
+        shutil.rmtree(half / name) if name == "checkpoints" else (half / name).unlink()
+    before = contents(half)
+    refused(lambda: tiny(half), "without its state.safetensors", str(half))
+    assert contents(half) == before
+
+
+def test_a_run_from_before_the_notes_is_read_and_not_resumed(half):
+    """As the shipped ones are: no `run` in config.json, the step alone in tensor files."""
+    described(half, lambda kept: kept.pop("run"))
+    for path in half.rglob("*.safetensors"):
+        tensors, notes = load_tensors(path)
+        save_tensors(path, tensors, step=notes["step"])
+    read_all(TinyRun.open(half))
+    refused(lambda: tiny(half), "of an earlier version", str(half))
+
+
+# 2, 5: metrics
+
+METRICS_DAMAGE = {
+    "empty": lambda lines: [],
+    "header only": lambda lines: lines[:1],
+    "row lost": lambda lines: lines[:2] + lines[3:],
+    "first row lost": lambda lines: lines[:1] + lines[2:],
+    "last row lost": lambda lines: lines[:-1],
+    "rows exchanged": lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]],
+    "row twice": lambda lines: [*lines, lines[-1]],
+    "row too many": lambda lines: [*lines, "10," + lines[-1].split(",", 1)[1]],
+    "nan": lambda lines: [*lines[:-1], lines[-1].split(",")[0] + ",nan,nan"],
+    "text": lambda lines: [*lines[:-1], lines[-1].split(",")[0] + ",good,1"],
+    "NUL": lambda lines: [*lines[:-1], lines[-1] + "\0"],
+    "cell too many": lambda lines: [*lines[:-1], lines[-1] + ",1"],
+    "cell too few": lambda lines: [*lines[:-1], lines[-1].rsplit(",", 1)[0]],
+    "column lost": lambda lines: [line.rsplit(",", 1)[0] for line in lines],
+    "column renamed": lambda lines: [lines[0].replace("size", "sizes"), *lines[1:]],
+    "value edited": lambda lines: [*lines[:2], lines[2].split(",")[0] + ",0.5,0.25", *lines[3:]],
+    "other format": lambda lines: [line.replace("2,", "2.0,", 1) if line.startswith("2,") else line for line in lines],
+    "Windows lines": lambda lines: [line + "\r" for line in lines],
+}
+
+
+@pytest.mark.parametrize("damage", METRICS_DAMAGE)
+def test_damaged_metrics_are_refused_by_all(whole, half, own_data, damage):
+    for folder in (whole, half):
+        lines = (folder / "metrics.csv").read_text().splitlines()
+        (folder / "metrics.csv").write_bytes("".join(f"{line}\n" for line in METRICS_DAMAGE[damage](lines)).encode())
+    refused(lambda: TinyRun.open(whole).metrics, str(whole / "metrics.csv"), "is damaged")
+    refused(lambda: export(whole, "new", TinyRun), str(whole / "metrics.csv"), "is damaged")
+    refused(lambda: tiny(half), str(half / "metrics.csv"), "is damaged")
+    assert not list(own_data.glob("tiny/*"))
+
+
+def test_every_flipped_bit_of_metrics_is_noticed(whole):
+    path = whole / "metrics.csv"
+    content = path.read_bytes()
+    for place in range(0, len(content), 3):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
+        refused(lambda: TinyRun.open(whole).metrics, str(path), "is damaged")
+
+
+# 3: files of another run
+
+
+def test_a_state_of_another_seed_is_refused(half, pristine, tmp_path):
+    other = tiny(tmp_path / "stopped", seed=2, stop=5)
+    shutil.copy(other / "state.safetensors", half / "state.safetensors")
+    refused(lambda: tiny(half), str(half / "state.safetensors"), "not of this run")
+    refused(lambda: TinyRun.open(half).metrics, str(half / "state.safetensors"), "not of this run")
+
+
+@pytest.mark.parametrize("source, said", [("other", "not of this run"), ("whole", "not of step 4: it was written at step 8")])
+def test_a_checkpoint_of_another_run_or_step_is_refused(whole, half, pristine, own_data, source, said):
+    step = 4 if source == "other" else 8
+    for folder in (whole, half):
+        shutil.copy(checkpoint_path(pristine[source], step), checkpoint_path(folder, 4))
+    named = "step-000004.safetensors"
+    refused(lambda: TinyRun.open(whole).tensors(4), str(whole), named, said)
+    refused(lambda: export(whole, "new", TinyRun), str(whole), named, said)
+    refused(lambda: tiny(half), str(half), named, said)
+    assert not list(own_data.glob("tiny/*"))
+
+
+def test_what_is_exported_keeps_its_ties(whole, pristine, own_data):
+    export(whole, "mine", TinyRun, [4])
+    read_all(TinyRun.open("mine"))
+    copy = shutil.copytree(own_data / "tiny" / "mine", own_data.parent / "copy")  # nowhere listed, and still checked
+    read_all(TinyRun.open(copy))
+    shutil.copy(checkpoint_path(pristine["other"], 4), checkpoint_path(copy, 4))
+    refused(lambda: TinyRun.open(copy).tensors(), "not of this run")
+
+
+def test_equal_runs_are_equal_files_also_after_a_stop(pristine, half):
+    assert contents(tiny(half)) == contents(pristine["whole"])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_numbers_are_refused(whole, value):
+    path = checkpoint_path(whole, 4)
+    tensors, notes = load_tensors(path)
+    save_tensors(path, {"w": tensors["w"].fill_(value)}, **notes)
+    refused(lambda: TinyRun.open(whole).tensors(4), str(path), "not finite")
+
+
+def test_weights_too_large_for_half_precision_are_not_shipped(whole, own_data):
+    path = checkpoint_path(whole, 4)
+    tensors, notes = load_tensors(path)
+    save_tensors(path, {"w": tensors["w"].fill_(1e6)}, **notes)
+    refused(lambda: export(whole, "new", TinyRun), "too large for float16")
+    assert not list(own_data.glob("tiny/*"))
+
+
+# 4, 11, 19: two writers, kills, and folders that go away
+
+
+def test_a_kill_in_the_very_first_write_is_taken_up(tmp_path, pristine):
+    """What it leaves: a lock that nobody holds and an unfinished file."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").touch()
+    (tmp_path / "run" / ".config.json.abc123.part").write_text("{")
+    assert contents(tiny(tmp_path / "run")) == contents(pristine["whole"])
+
+
+def test_unfinished_files_of_later_kills_go_and_no_others(half, pristine):
+    for name in (".config.json.x.part", ".metrics.csv.x.part", ".state.safetensors.x.part"):
+        (half / name).write_text("x")
+    (half / "checkpoints" / ".step-000008.safetensors.x.part").write_text("x")
+    mine = {"notes.part": b"mine", ".notes.part": b"mine", ".download.x.part": b"mine"}
+    for name, content in mine.items():
+        (half / name).write_bytes(content)
+    assert contents(tiny(half)) == contents(pristine["whole"]) | mine
+
+
+def test_a_folder_of_others_keeps_its_unfinished_files(tmp_path):
+    (tmp_path / ".film.x.part").write_text("mine")
+    refused(lambda: tiny(tmp_path), "is not empty and holds no run")
+    assert [path.name for path in tmp_path.iterdir()] == [".film.x.part"]
+
+
+@pytest.mark.parametrize("times", range(1, 9))
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_stop_around_any_of_the_first_writes_is_taken_up(tmp_path, pristine, monkeypatch, times, before):
+    """As a kill would: nothing is cleaned up, for that is what dies first."""
+    replace, left = os.replace, iter(range(times, 0, -1))
+
+    def dying(source, target):
+        last = next(left) == 1
+        if not last or not before:
+            replace(source, target)
+        if last:
+            raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", dying)
+        patch.setattr(os, "unlink", lambda path: None)
+        with pytest.raises(SystemExit):
+            tiny(tmp_path / "run")
+    assert contents(tiny(tmp_path / "run")) == contents(pristine["whole"])
+
+
+@pytest.mark.parametrize("taken", ["folder", "checkpoints", "checkpoint", "renamed"])
+def test_a_folder_that_goes_away_in_training_ends_it(tmp_path, monkeypatch, taken):
+    advance, folder = TinyLearner.advance, tmp_path / "run"
+
+    def take(learner):
+        if learner.step == 5:
+            if taken == "renamed":
+                folder.rename(tmp_path / "elsewhere")
+            elif taken == "checkpoint":
+                checkpoint_path(folder, 0).unlink()
+            else:
+                shutil.rmtree(folder if taken == "folder" else folder / "checkpoints")
+        return advance(learner)
+
+    monkeypatch.setattr(TinyLearner, "advance", take)
+    refused(lambda: tiny(folder), "was moved or removed" if taken in ("folder", "renamed") else "was removed", str(folder))
+    monkeypatch.undo()
+    if taken in ("folder", "renamed"):
+        assert not folder.exists()
+    else:
+        refused(lambda: tiny(folder), "there is no file", "step-000000.safetensors")
+
+
+# 6: config.json
+
+CONFIG_DAMAGE = {
+    "lr changed": lambda kept: kept["config"].update(lr=0.2),
+    "seed changed": lambda kept: kept["config"].update(seed=2),
+    "step of wrong type": lambda kept: kept["config"].update(steps=8.0),
+    "lr of wrong type": lambda kept: kept["config"].update(lr="0.1"),
+    "huge number": lambda kept: kept["config"].update(steps=10**400),
+    "huge lr": lambda kept: kept["config"].update(lr=10**400),
+    "entry too many": lambda kept: kept["config"].update(depth=1),
+    "entry too few": lambda kept: kept["config"].pop("lr"),
+    "config is a list": lambda kept: kept.update(config=[1]),
+    "note changed": lambda kept: kept["target"]["w"].reverse(),
+    "note of wrong type": lambda kept: kept.update(target=3),
+    "note lost": lambda kept: kept.pop("target"),
+    "record lost": lambda kept: kept.pop("record"),
+    "record with text for seconds": lambda kept: kept["record"].update(seconds="3"),
+    "record below zero": lambda kept: kept["record"].update(seconds=-3.0),
+    "record without machine": lambda kept: kept["record"].pop("machine"),
+    "sum changed": lambda kept: kept.update(run="0" * 64),
+    "sum of wrong type": lambda kept: kept.update(run=None),
+    "unknown entry": lambda kept: kept.update(extra={}),
+}
+
+
+@pytest.mark.parametrize("damage", CONFIG_DAMAGE)
+def test_a_damaged_config_is_refused_by_all(whole, half, own_data, damage):
+    for folder in (whole, half):
+        described(folder, CONFIG_DAMAGE[damage])
+    refused(lambda: read_all(TinyRun.open(whole)), str(whole / "config.json"))
+    refused(lambda: export(whole, "new", TinyRun), str(whole / "config.json"))
+    refused(lambda: tiny(half), str(half))
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b'{"config": ' + b"9" * 10_000 + b"}", b"\xff", b"\0"])
+def test_a_config_that_is_no_json_is_one_line(whole, content):
+    (whole / "config.json").write_bytes(content)
+    refused(lambda: TinyRun.open(whole).config, str(whole / "config.json"), "is damaged")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"train_pairs": "-5"},
+        {"train_pairs": "0" * 871},
+        {"train_pairs": "zz"},
+        {"train_pairs": 5},
+        {"never_right": "ab"},
+        {"never_right": [99]},
+        {"never_right": [1, 0]},
+        {"never_left": [True]},
+        {"never_left": [-1]},
+        {"never_left": None},
+    ],
+    ids=str,
+)
+def test_a_split_is_read_strictly(tmp_path, change):
+    folder = shutil.copytree(load_run("seed-3").folder, tmp_path / "copy")
+    assert load_run(folder).split
+    described(folder, lambda kept: kept["split"].update(change))
+    refused(lambda: load_run(folder).split, str(folder / "config.json"), "is damaged")
+
+
+# 7, 20: the shipped data
+
+
+@pytest.fixture
+def shipped(whole, own_data):
+    export(whole, "mine", TinyRun)
+    return own_data / "tiny" / "mine"
+
+
+def test_a_shipped_run_that_lost_a_checkpoint_says_so(shipped):
+    checkpoint_path(shipped, 8).unlink()
+    for name in ("mine", shipped):
+        refused(lambda name=name: TinyRun.open(name).tensors(), str(checkpoint_path(shipped, 8)), "MANIFEST")
+
+
+@pytest.mark.parametrize("file", ["config.json", "metrics.csv", "checkpoints/step-000008.safetensors"])
+def test_a_shipped_run_is_checked_by_path_too(shipped, file, monkeypatch):
+    monkeypatch.chdir(shipped.parents[1])
+    for name in ("mine", shipped, "tiny/mine", "tiny/../tiny/mine"):
+        read_all(TinyRun.open(name))
+    content = (shipped / file).read_bytes()
+    (shipped / file).write_bytes(content + b" ")
+    for name in ("mine", shipped, "tiny/mine", "tiny/../tiny/mine"):
+        refused(lambda name=name: read_all(TinyRun.open(name)), file, "its checksum is not the one in MANIFEST.sha256")
+
+
+def test_stray_files_are_no_checkpoints_and_are_never_certified(shipped, whole):
+    for folder in (shipped, whole):
+        for name in ("step-000004 (copy).safetensors", "step-.safetensors", "step-00004.safetensors", ".DS_Store"):
+            (folder / "checkpoints" / name).write_text("x")
+    assert TinyRun.open(whole).steps == TinyRun.open("mine").steps == [0, 4, 8]
+    export(whole, "second", TinyRun)
+    listed = read_manifest(shipped.parents[1])
+    there = {"config.json", "metrics.csv", *(f"checkpoints/step-00000{step}.safetensors" for step in (0, 4, 8))}
+    assert set(listed) == {f"tiny/{run}/{file}" for run in ("mine", "second") for file in there}
+
+
+def test_a_listed_file_that_is_gone_stays_listed(shipped):
+    checkpoint_path(shipped, 8).unlink()
+    write_manifest(shipped.parents[1])
+    refused(lambda: TinyRun.open("mine").tensors(4), "step-000008.safetensors")
+    shutil.rmtree(shipped)
+    write_manifest(shipped.parents[1])
+    assert read_manifest(shipped.parents[1]) == {}
+
+
+@pytest.mark.parametrize("garbage", [b"garbage\n", b"\xff\xfe", b"\0", b"ab  file\n", b"g" * 64 + b"  file\n"])
+def test_a_manifest_of_garbage_is_named(shipped, garbage):
+    path = shipped.parents[1] / "MANIFEST.sha256"
+    path.write_bytes(garbage)
+    refused(lambda: TinyRun.open("mine"), f"{path} is damaged")
+    refused(lambda: write_manifest(shipped.parents[1]), f"{path} is damaged")
+    assert path.read_bytes() == garbage
+
+
+def test_what_a_killed_export_left_is_not_shipped(whole, own_data):
+    left = own_data / "tiny" / ".mine.making"
+    (left / "checkpoints").mkdir(parents=True)
+    (left / "checkpoints" / "step-000002.safetensors").write_text("x")
+    assert sorted(path.name for path in export(whole, "mine", TinyRun).rglob("*.*")) == [
+        "config.json", "metrics.csv", *(f"step-00000{step}.safetensors" for step in (0, 4, 8))
+    ]  # fmt: skip
+
+
+def test_all_shipped_runs_are_whole():
+    """Metrics, record, split: what the strict reader asks for holds of every shipped run."""
+    from assign_add_lib.companions.hypernetwork.training import ArmRun
+
+    for kind in (Run, ArmRun):
+        for name in kind.shipped():
+            run = kind.open(name)
+            assert run.finished and run.metrics.index[-1] == run.config.steps and run.record["seconds"] > 0
+            assert run.described.run is None
+
+
+def test_a_network_of_other_sizes_than_the_config_says_is_refused(tmp_path):
+    """The study's weights know their task; their widths must be the config's as well."""
+    run = load_run("seed-3")
+    folder = shutil.copytree(run.folder, tmp_path / "copy")
+    path = checkpoint_path(folder, 30_000)
+    tensors, notes = load_tensors(path)
+    tensors |= {"W_in": tensors["W_in"][:, :100], "W_out": tensors["W_out"][:100]}
+    save_tensors(path, {name: tensor.contiguous() for name, tensor in tensors.items()}, **notes)
+    refused(lambda: load_run(folder).weights(), str(path), "does not hold the weights of a network for this run's config")
+    assert torch.is_tensor(run.weights().W_in)

@@ -1,0 +1,118 @@
+"""The engine serves a system that it has never heard of: a toy, defined in one short file."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import torch
+from small import contents
+from toy import TOY, ToyConfig, ToyLearner, ToyRun
+
+from assign_add_lib.engine.cli import run_command
+from assign_add_lib.engine.files import load_tensors
+from assign_add_lib.engine.scoreboard import load_board
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def command(*arguments):
+    """The exit code of a command of a program that knows the toy alone."""
+    try:
+        return run_command({"toy": TOY}, {}, [str(each) for each in arguments])
+    except SystemExit as stop:
+        return stop.code
+
+
+def test_a_system_takes_one_short_file(root):
+    lines = (root / "tests/toy.py").read_text("utf-8").splitlines()
+    assert 20 < len(lines) < 60 and max(map(len, lines)) <= 130
+
+
+KILLED = """
+import os, signal, sys
+from toy import TOY, ToyLearner
+from assign_add_lib.engine.cli import run_command
+
+advance = ToyLearner.advance
+
+def dying(learner):
+    if learner.step == 37:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return advance(learner)
+
+ToyLearner.advance = dying
+run_command({"toy": TOY}, {}, sys.argv[1:])
+"""
+
+
+def test_it_trains_is_killed_and_goes_on_to_the_same_bits(root, tmp_path, capsys):
+    options = ["--seed", "3", "--width", "5", "--device", "cpu", "--threads", "1", "--quiet"]
+    assert command("train", "toy", tmp_path / "whole", *options) == 0
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
+    killed = [sys.executable, "-c", KILLED, "train", "toy", tmp_path / "run", *options]
+    assert subprocess.run(killed, env=environment).returncode == -signal.SIGKILL
+    assert load_tensors(tmp_path / "run" / "state.safetensors")[1]["step"] == "30"
+    assert not ToyRun.open(tmp_path / "run").finished
+    assert command("train", tmp_path / "run", *options) == 0  # without a name, it is the first system
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+    assert capsys.readouterr() == (f"finished: {tmp_path / 'whole'}\nfinished: {tmp_path / 'run'}\n", "")
+    run = ToyRun.open(tmp_path / "run")
+    assert run.config == ToyConfig(seed=3, width=5) and run.steps == [0, 20, 40, 60] and run.finished
+    assert run.metrics["distance"].iloc[-1] < 0.3 < run.metrics["distance"].iloc[0]
+    learner = ToyLearner(run.config)
+    assert (run.tensors()["guess"] - learner.hidden).norm().item() == pytest.approx(run.metrics["distance"][60], rel=1e-5)
+    assert command("train", "toy", tmp_path / "run", *options) == 2
+    assert "holds a finished run, which is never overwritten" in capsys.readouterr().err
+
+
+def test_it_is_swept_exported_and_judged(own_data, tmp_path, capsys):
+    """Two local workers train the book's four runs; all are shipped, and a claim is put to them."""
+    book = ["sweep", "toy", tmp_path / "all", "--book", "--jobs", "2", "--quiet", "--device", "cpu"]
+    assert command(*book) == 0
+    names = ["width-2_seed-0", "width-2_seed-1", "width-4_seed-0", "width-4_seed-1"]
+    table = pd.read_csv(tmp_path / "all" / "table.csv")
+    assert list(table.columns) == ["seed", "steps", "width", "loss", "distance"]
+    assert list(zip(table["width"], table["seed"])) == [(2, 0), (2, 1), (4, 0), (4, 1)]
+    for name, (_, row) in zip(names, table.iterrows()):
+        alone = TOY.train(ToyConfig(seed=int(row["seed"]), width=int(row["width"])), tmp_path / name, "cpu", False)
+        swept = contents(tmp_path / "all" / name)
+        swept.pop("row.csv")
+        assert swept == contents(alone)
+        assert row["distance"] == pytest.approx(ToyRun.open(alone).metrics["distance"][60])
+    assert command("export", "toy", *(tmp_path / "all" / name for name in names)) == 0
+    assert ToyRun.shipped() == names and (own_data / "toys").is_dir()
+    for name in names:
+        shipped, ours = ToyRun.open(name), ToyRun.open(tmp_path / name)
+        assert shipped.steps == [60] and shipped.config == ours.config
+        assert torch.equal(shipped.tensors()["guess"], ours.tensors()["guess"].half().float())
+    capsys.readouterr()
+    assert command("board") == 0
+    board = load_board()
+    assert board.loc["found", names].to_numpy(float) == pytest.approx(table["distance"].to_numpy(), rel=1e-4)
+    held = int((table["distance"] <= 0.3).sum())
+    assert capsys.readouterr().out == f"{held:>2} of 4   {board.loc['found', 'verdict']:<12}  found\n"
+    assert board.loc["found", ["runs", "held"]].tolist() == [4, held]
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["train", "toy"], "required: FOLDER"),
+        (["train", "toy", "new", "--width", "wide"], "invalid int value: 'wide'"),
+        (["train", "toy", "new", "--steps", "0"], "steps must be at least 1"),
+        (["train", "toy", "new", "--checkpoint-every", "15"], "must be a multiple of log_every"),
+        (["train", "toy", "new", "--d-model", "4"], "unrecognized arguments"),
+        (["sweep", "toy", "new", "--together"], "runs of toy cannot be trained together"),
+        (["export", "toy", "new"], "there is no run new; shipped runs: none"),
+        (["solve", "1+1"], "invalid choice: 'solve'"),
+    ],
+)
+def test_bad_input_is_one_line(own_data, tmp_path, monkeypatch, capsys, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    assert command(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and said in err and err.startswith("error: ") and err.count("\n") == 1
+    assert not (tmp_path / "new").exists()

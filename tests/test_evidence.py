@@ -1,0 +1,143 @@
+"""Evidence: each measure against a slow truth, on records made by hand and on small random networks."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from small import SIZES, random_weights
+
+from assign_add_lib import Split, Task
+from assign_add_lib.circuits import position_scores, qk_table
+from assign_add_lib.claims import evidence
+from assign_add_lib.claims.evidence import Evidence, Sweep
+
+
+def record(**columns):
+    """The evidence of a run that left these metrics, a row every 100 steps."""
+    steps = range(0, 100 * len(next(iter(columns.values()))), 100)
+    metrics = pd.DataFrame(columns, index=steps)
+    config = SimpleNamespace(steps=steps[-1])
+    return Evidence(SimpleNamespace(task=Task(), split=Split.draw(), metrics=metrics, config=config))
+
+
+def test_order_and_spread_of_arrivals():
+    run = record(first=[0, 1, 1, 1, 1, 1, 1], then=[0, 0, 0, 0, 1, 1, 1], never=[0] * 7)
+    assert evidence.order("first", "then", (0.5, 0.9))(run) == 300
+    assert evidence.order("then", "first", (0.5, 0.9))(run) == -300
+    assert evidence.order("first", "never", (0.5, 0.9))(run) == math.inf
+    assert math.isnan(evidence.order("never", "never", (0.5, 0.9))(run))
+    assert evidence.spread_of_arrivals({"then": 0.5, "first": 0.5})(run) == 300
+
+
+def test_below_the_shortcut_looks_from_step_500_to_the_spike():
+    learned = [0.0] * 9 + [1.0] * 5
+    apart = [9.0] * 5 + [0.1, 0.2, 0.3, 0.4, 0.5] + [9.0] * 4
+    run = record(**{"1-var train": learned, "1-var var-restricted": apart})
+    assert evidence.below_shortcut(run) == 0.3
+
+
+PLACES = {"trained": ["c left", "c right", "a left", "k right"], "untrained": ["a right", "k left"]}
+
+
+def arrivals(*steps):
+    names = ["a left", "a right", "c left", "c right", "k left", "k right"]
+    return SimpleNamespace(places=PLACES, place_arrivals=pd.Series(dict(zip(names, map(float, steps)))))
+
+
+def test_last_places():
+    run = arrivals(100, 900, 300, 200, 700, 1000)
+    assert evidence.restricted_last(run) == 700
+    assert evidence.one_by_one(run) == 200
+    assert evidence.last_place(run) == "k right"
+    assert evidence.last_place(arrivals(1, 2, 2, 2, 2, 2)) == "a right"
+    assert evidence.restricted_last(arrivals(1, 1, 5, 4, 3, 2)) == 0
+    assert evidence.restricted_last(arrivals(1, math.inf, 5, 4, 3, 2)) == math.inf
+
+
+def test_score_of_the_last_variable_against_the_others():
+    steps = range(0, 3000, 100)
+    score = {name: [0.001 * step if name == "b" else 0.0002 * step for step in steps] for name in "abc"}
+    accuracy = {"b right": [float(step >= 1500) for step in steps], "a left": [1.0] * 30}
+    columns = {("score", name): each for name, each in score.items()} | {("accuracy", n): each for n, each in accuracy.items()}
+    run = SimpleNamespace(
+        history=pd.DataFrame(columns, index=steps),
+        place_arrivals=pd.Series({"a left": 0.0, "b right": 1500.0}),
+        task=SimpleNamespace(variable_names="abc"),
+    )
+    assert evidence.score_rises(run) == pytest.approx(0.8 * (2.0 - 0.9))  # from 1400 - 500 to 1500 + 500
+    run.history[("accuracy", "b right")] = 0.0
+    assert math.isnan(evidence.score_rises(run))
+
+
+def test_sweep():
+    sweep = Sweep(pd.Series({0.5: 0.95, 0.1: 0.2, 0.3: 0.92, 0.2: 0.91, 0.25: 0.5}))
+    assert evidence.enough(0.9)(sweep) == 0.3
+    assert evidence.enough(0.1)(sweep) == 0.1
+    assert evidence.enough(0.96)(sweep) == math.inf
+    assert evidence.gain(sweep) == pytest.approx(0.75)
+
+
+@pytest.fixture(scope="module", params=range(1, 3))
+def small(request):
+    task, *sizes = SIZES[request.param]
+    weights = random_weights(task, *sizes, seed=request.param)
+    config = SimpleNamespace(steps=0)
+    metrics = pd.DataFrame({"x": [0.0]}, index=[0])
+    run = SimpleNamespace(task=task, split=Split.draw(task, 0), metrics=metrics, config=config, weights=lambda: weights)
+    return Evidence(run, size=task.n_numbers**2)
+
+
+def test_table_of_layer_1_cell_by_cell(small):
+    task, S = small.task, qk_table(small.weights).tolist()
+    position = task.d_vocab
+    row = S[task.equal][position:]
+    rest = max(value for place, value in enumerate(row) if place not in (task.left, task.right))
+    assert evidence.equal_prefers_operands(small) == pytest.approx(min(row[task.left], row[task.right]) - rest)
+    things = [*range(task.n_numbers), task.pad]
+    for queries, rows in (("numbers", range(task.n_numbers)), ("positions", range(position, position + task.room))):
+        good = [min(S[i][task.first_variable : task.d_vocab]) > max(S[i][t] for t in things) for i in rows]
+        assert evidence.prefers_variables(queries)(small) == pytest.approx(sum(good) / len(good))
+
+
+def test_position_table_cell_by_cell(small):
+    P = position_scores(small.weights).numpy()
+    n = len(P)
+    ups = [P[i, j + 1] > P[i, j] for i in range(n) for j in range(n - 2)]
+    assert evidence.grows_to_the_right(small) == pytest.approx(np.mean(ups))
+    pairs = [np.corrcoef(P[i], P[j])[0, 1] for i in range(n) for j in range(i)]
+    assert evidence.rows_alike(small) == pytest.approx(np.mean(pairs))
+
+
+def test_cosines_of_the_own_pair_and_of_the_next(small):
+    for site in ("MLP input", "layer 2"):
+        ours, theirs = (each.numpy() for each in evidence.cosines(small, site))
+        cosine = [[a @ b / np.linalg.norm(a) / np.linalg.norm(b) for b in theirs] for a in ours]
+        own = np.mean([cosine[i][i] for i in range(len(ours))])
+        assert evidence.matched(site)(small) == pytest.approx(own)
+        assert evidence.cosine_gap(site)(small) == pytest.approx(own - np.mean([cosine[i][i - 1] for i in range(len(ours))]))
+
+
+def test_sample_holds_each_pair_once_in_both_kinds(small):
+    N = small.task.n_numbers
+    x, y = small.pairs
+    assert sorted((N * x + y).tolist()) == list(range(N * N))
+    assert {kind: len(each[0]) for kind, each in small.seen.items()} == {"0-var": N * N, "1-var": N * N}
+
+
+def test_misses_that_are_no_held_out_doubles():
+    held_out = torch.zeros(4, 4, dtype=torch.bool)
+    held_out[1, 1] = held_out[0, 2] = True
+    missed = torch.zeros(4, 4, dtype=torch.bool)
+    missed[1, 1] = True
+    run = SimpleNamespace(missed=missed, split=SimpleNamespace(held_out_pairs=held_out))
+    assert evidence.other_misses(run) == 0
+    missed[0, 2] = missed[3, 3] = True  # held out, no double; a double, not held out
+    assert evidence.other_misses(run) == 2
+
+
+def test_rank_counts_large_singular_values(monkeypatch):
+    monkeypatch.setattr(evidence, "variable_identity", lambda *_: torch.diag(torch.tensor([8.0, 4.0, 2.1, 1.9, 0.0])))
+    assert evidence.identity_rank(None) == 3

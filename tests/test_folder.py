@@ -1,0 +1,87 @@
+"""What stands in a run folder: steps, rows and notes, written and read back, or refused."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from small import CONFIG
+
+from assign_add_lib.engine import folder as f
+
+ROWS = [{"step": 20 * k, "loss": 1 / (k + 3), "share": math.nan if k == 1 else 0.25 * k} for k in range(5)]
+
+
+@pytest.mark.parametrize(
+    "steps, every, until, found",
+    [
+        (80, 20, 80, [0, 20, 40, 60, 80]),
+        (80, 20, 50, [0, 20, 40]),
+        (70, 20, 70, [0, 20, 40, 60, 70]),  # the last step, whatever it is
+        (70, 20, 60, [0, 20, 40, 60]),
+        (80, 100, 80, [0, 80]),
+        (80, 20, -1, []),
+    ],
+)
+def test_steps_that_are_due(steps, every, until, found):
+    assert f.due(replace(CONFIG, steps=steps), every, until) == found
+
+
+def test_kept_steps_are_those_of_whole_names(tmp_path):
+    assert f.kept_steps(tmp_path) == []
+    for step in (0, 40, 1_000_000):
+        path = f.checkpoint_path(tmp_path, step)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    for name in ("step-000020.safetensors.part", "step-20.safetensors", ".step-000060.safetensors", "notes.txt"):
+        (path.parent / name).write_text("x")
+    f.checkpoint_path(tmp_path, 60).mkdir()
+    assert f.kept_steps(tmp_path) == [0, 40, 1_000_000]
+
+
+def test_rows_come_back_with_six_digits(tmp_path):
+    path = tmp_path / "metrics.csv"
+    path.write_text(f.metrics_text(ROWS))
+    assert path.read_text().splitlines()[:3] == ["step,loss,share", "0,0.333333,0", "20,0.25,nan"]
+    rows = f.read_metrics(path, CONFIG)
+    assert [row["step"] for row in rows] == [0, 20, 40, 60, 80]
+    for row, other in zip(rows, ROWS):
+        assert row == pytest.approx(other, rel=1e-5, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "",
+        lambda text: text[:-1],
+        lambda text: text.replace("40,", "41,"),
+        lambda text: text.replace("0.25", "0.250"),
+        lambda text: text.replace("0.25", "inf"),
+        lambda text: "\n".join(line for line in text.split("\n") if not line.startswith("40,")),
+        lambda text: text + "100,0.1,0.2\n",
+    ],
+)
+def test_rows_that_were_changed_are_refused(tmp_path, change):
+    path = tmp_path / "metrics.csv"
+    path.write_text(change(f.metrics_text(ROWS)))
+    with pytest.raises(ValueError, match="metrics.csv is damaged") as refusal:
+        f.read_metrics(path, CONFIG)
+    assert "\n" not in str(refusal.value)
+
+
+def test_notes_tie_a_file_to_its_run_step_and_rows(tmp_path):
+    run = f.decided_by(CONFIG.to_dict(), {"split": 1})
+    assert run != f.decided_by(CONFIG.to_dict(), {"split": 2}) != f.decided_by(replace(CONFIG, seed=4).to_dict(), {"split": 2})
+    notes = {name: str(value) for name, value in f.ties(run, 40, ROWS).items()}
+    assert f.check_ties(tmp_path / "file", notes, run) == f.check_ties(tmp_path / "file", notes, run, 40) == 40
+    f.check_measured(tmp_path / "metrics.csv", notes, ROWS[:3])
+    f.check_measured(tmp_path / "metrics.csv", notes, ROWS)  # later rows may follow
+    other = [row | {"loss": 2 * row["loss"]} for row in ROWS]
+    for wrong, said in (
+        (lambda: f.check_ties(tmp_path / "file", notes, "other"), "is not of this run"),
+        (lambda: f.check_ties(tmp_path / "file", notes, run, 20), "is not of step 20: it was written at step 40"),
+        (lambda: f.check_measured(tmp_path / "metrics.csv", notes, ROWS[:2]), "lacks rows up to step 40"),
+        (lambda: f.check_measured(tmp_path / "metrics.csv", notes, other), "not what was measured up to step 40"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            wrong()
+    assert f.ties(None, 40, ROWS) == {"step": 40}  # runs from before the notes

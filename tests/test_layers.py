@@ -1,0 +1,168 @@
+"""The layers of the package, by its import graph: the map is whole, no room knows one below it on the map, no circle."""
+
+import ast
+import re
+import shutil
+from collections.abc import Collection
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "assign_add_lib"
+ABOVE_ALL = ("__init__", "__main__")  # the public names, and the command line
+
+
+def name_of(package: Path, path: Path) -> str:
+    """A module by its path in the package: `engine.files`, and `engine` for its __init__."""
+    parts = path.relative_to(package).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def modules(package: Path) -> dict[str, Path]:
+    """All modules of the package by name."""
+    return {name_of(package, path): path for path in sorted(package.rglob("*.py"))}
+
+
+def imports(package: Path) -> dict[str, set[str]]:
+    """The modules of the package that each of them imports, anywhere in its text."""
+    known = modules(package)
+    return {name: _imported(path, path.relative_to(package).parts[:-1], known) - {name} for name, path in known.items()}
+
+
+def _imported(path: Path, home: tuple[str, ...], known: Collection[str]) -> set[str]:
+    """What one module imports of those known; `home` is the package that it stands in."""
+    found = set()
+
+    def add(*parts: str) -> None:
+        """The module of this name, or the innermost one around it."""
+        while parts and ".".join(parts) not in known:
+            parts = parts[:-1]
+        found.add(".".join(parts) or "__init__")
+
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                if each.name.split(".")[0] == PACKAGE:
+                    add(*each.name.split(".")[1:])
+        elif isinstance(node, ast.ImportFrom):
+            start = (node.module or "").split(".") if node.module else []
+            if node.level:
+                start = [*home[: len(home) - (node.level - 1)], *start]
+            elif start and start[0] == PACKAGE:
+                start = start[1:]
+            else:
+                continue
+            for each in node.names:
+                add(*start, each.name)
+    return found
+
+
+def house(package: Path) -> list[str]:
+    """The rooms on the map, from the ground up."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8")))
+    return re.findall(r"^    (\w+)/?  +\S", text, re.MULTILINE)
+
+
+def faults(package: Path) -> list[str]:
+    """All that breaks the rules, in words."""
+    rooms, graph = house(package), imports(package)
+    floor = {room: place for place, room in enumerate([*rooms, *ABOVE_ALL])}
+    there = {name.split(".")[0] for name in graph}
+    found = [f"{room} is on the map twice" for room in set(rooms) if rooms.count(room) > 1]
+    found += [f"{room} is not on the map" for room in sorted(there - set(floor))]
+    found += [f"{room} is on the map alone" for room in sorted(set(floor) - there)]
+    for name, known in graph.items():
+        own = name.split(".")
+        for other in sorted(known):
+            theirs = other.split(".")
+            if floor.get(theirs[0], 0) > floor.get(own[0], 0):
+                found.append(f"{name} imports {other}, which stands above it")
+            if own[0] == theirs[0] == "companions" and len(own) > 1 and own[1] != theirs[1]:
+                found.append(f"{name} imports {other}, another companion")
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found.append(f"a circle: {' -> '.join(error.args[1])}")
+    return found
+
+
+@pytest.fixture
+def copy(root, tmp_path):
+    """The package's modules, copied to be spoilt."""
+    return shutil.copytree(root / PACKAGE, tmp_path / PACKAGE, ignore=shutil.ignore_patterns("__pycache__", "data"))
+
+
+def test_every_arrow_points_down(root):
+    assert faults(root / PACKAGE) == []
+
+
+def test_the_engine_stands_on_the_ground(root):
+    engine = {name: known for name, known in imports(root / PACKAGE).items() if name.split(".")[0] == "engine"}
+    assert house(root / PACKAGE)[0] == "engine" and len(engine) > 8
+    assert {other.split(".")[0] for known in engine.values() for other in known} == {"engine"}
+
+
+def test_the_map_has_the_floors_of_the_plan(root):
+    """Each of these rooms stands above the one before it; views and checks are used by nothing but the command line."""
+    rooms = house(root / PACKAGE)
+    stairs = "engine task sampling model circuits training ensemble analysis claims systems".split()
+    assert [room for room in rooms if room in stairs] == stairs
+    assert rooms.index("circuits") < rooms.index("measures") < rooms.index("training") < rooms.index("speed")
+    assert rooms.index("model") < rooms.index("handmade") < rooms.index("theory") < rooms.index("systems")
+    assert rooms.index("training") < rooms.index("companions") < rooms.index("systems")
+    assert set(rooms[rooms.index("systems") + 1 :]) == {"views", "checks"}
+
+
+def test_every_module_has_its_test_file(root):
+    """Of its own name, with its room's name before it where two share a name, or of a room that is tested as a whole."""
+    tests = {path.stem for path in (root / "tests").glob("test_*.py")}
+    for name in modules(root / PACKAGE):
+        *rooms, module = name.split(".")
+        if module != "__init__" and not (root / PACKAGE / name.replace(".", "/")).is_dir():
+            whole = {f"test_{room}" for room in rooms if room in ("theory", "checks", "figures")}
+            assert {f"test_{module.strip('_')}", *(f"test_{room}_{module}" for room in rooms), *whole} & tests, name
+
+
+def test_imports_are_found_in_every_form(copy):
+    (copy / "views" / "new.py").write_text(
+        "import assign_add_lib.engine.files as files\n"
+        "from assign_add_lib import forward\n"
+        "from assign_add_lib.views.page import is_static\n"
+        "from . import slider\n"
+        "from .figures import spread\n"
+        "from .. import circuits, last_logits\n"
+        "def late():\n    from ..engine import log\n    from ..companions.hypernetwork.data import mix\n"
+        "import torch, json\n"
+    )
+    found = {"engine.files", "__init__", "views.page", "views.slider", "views.figures", "circuits", "engine.log"}
+    assert imports(copy)["views.new"] == found | {"companions.hypernetwork.data"}
+
+
+@pytest.mark.parametrize(
+    "file, line, said",
+    [
+        ("engine/files.py", "from ..task import Task", "engine.files imports task, which stands above it"),
+        ("engine/cli.py", "def f():\n    from assign_add_lib import systems", "engine.cli imports systems"),
+        ("engine/files.py", "from .runs import export", "a circle: "),
+        ("task.py", "def late():\n    from .training import train", "task imports training, which stands above it"),
+        ("model.py", "import assign_add_lib.views.page", "model imports views.page, which stands above it"),
+        ("sampling.py", "from . import forward", "sampling imports __init__, which stands above it"),
+        ("analysis/phases.py", "from ..claims import evidence", "analysis.phases imports claims.evidence"),
+        ("claims/study.py", "from ..views.figures import read", "claims.study imports views.figures.read"),
+        ("systems.py", "from .checks.common import report", "systems imports checks.common"),
+        ("companions/other/data.py", "from ..hypernetwork.data import mix", "companions.hypernetwork.data, another companion"),
+        ("attic.py", "", "attic is not on the map"),
+        ("cellar/box.py", "import torch", "cellar is not on the map"),
+    ],
+)
+def test_what_breaks_the_rules_is_named(copy, file, line, said):
+    path = copy / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text((path.read_text("utf-8") if path.exists() else "") + f"\n{line}\n")
+    assert any(said in fault for fault in faults(copy))
+
+
+def test_a_room_that_is_gone_is_named(copy):
+    shutil.rmtree(copy / "theory")
+    assert "theory is on the map alone" in faults(copy)

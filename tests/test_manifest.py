@@ -1,0 +1,37 @@
+"""The manifest: every shipped file is listed, whole, and found where it lies."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from assign_add_lib.engine import manifest, runs
+from assign_add_lib.training import Run
+
+
+@pytest.fixture
+def data(finished, own_data):
+    """A data folder of our own that ships the small run as `small`."""
+    runs.export(finished, "small", Run)
+    return own_data
+
+
+def test_the_manifest_is_what_sha256sum_would_print(data):
+    files = sorted(path for path in (data / "runs").rglob("*") if path.is_file())
+    assert len(files) == 5
+    lines = [f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(data).as_posix()}" for path in files]
+    assert (data / "MANIFEST.sha256").read_text().splitlines() == lines
+
+
+def test_every_shipped_file_is_listed_and_whole():
+    folder = manifest.data_folder()
+    lines = (folder / "MANIFEST.sha256").read_text().splitlines()
+    listed = {file: digest for digest, file in (line.split("  ") for line in lines)}
+    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    del there["MANIFEST.sha256"]
+    assert {name: sha256(path.read_bytes()).hexdigest() for name, path in there.items()} == listed
+    assert sum(path.stat().st_size for path in there.values()) < 35 * 2**20
+
+
+def test_the_data_folder_is_that_of_the_checkout(root):
+    assert manifest.data_folder() == Path(root) / "data"

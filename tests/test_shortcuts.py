@@ -1,0 +1,90 @@
+"""Shortcut solvers, problem by problem, against a slow reader that goes through every choice."""
+
+from itertools import permutations
+
+import pytest
+import torch
+from small import TASK, read
+
+from assign_add_lib import Problem, Split, Task
+from assign_add_lib.analysis.shortcuts import (
+    SHORTCUTS,
+    chance,
+    expected_accuracy,
+    ignore_variables,
+    last_assigned_number,
+    random_assigned_number,
+)
+from assign_add_lib.sampling import Batch, evaluation_sets
+
+TASKS = [TASK, Task(7, 4, 12), Task()]
+
+
+def mixed(task, size=40):
+    """Problems of all kinds, those with two variables among them."""
+    return Batch(*(torch.cat(column) for column in zip(*evaluation_sets(Split.draw(task, 1), size=size).values())))
+
+
+def slow(name, ids, task):
+    """Every answer that a solver may give to one problem, each as often as any other."""
+    each, N = read(ids, task.n_numbers, task.n_variables, task.length), task.n_numbers
+    constants = [number for variable, number in ((each.u, each.x), (each.w, each.y)) if variable is None]
+    numbers, missing = [number for _, number in each.slots], 2 - len(constants)
+    if name == "chance":
+        return list(range(N))
+    if name == "ignore the variables":
+        missing = 0
+    if name == "last assigned number":
+        numbers = numbers[-missing:] if missing else []
+    return [(sum(constants) + sum(chosen)) % N for chosen in permutations(numbers, missing)]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=str)
+@pytest.mark.parametrize("name", SHORTCUTS)
+def test_each_solver_goes_through_its_choices(task, name):
+    batch = mixed(task)
+    found = SHORTCUTS[name](batch.tokens, task)
+    kinds = set()
+    for ids, shares in zip(batch.tokens.tolist(), found):
+        said = torch.tensor(slow(name, ids, task))
+        torch.testing.assert_close(shares, torch.bincount(said, minlength=task.n_numbers) / len(said))
+        kinds.add(Problem.from_tokens(torch.tensor(ids), task).kind)
+    assert kinds == {"0-var", "1-var left", "1-var right", "2-var"}
+    answers = [slow(name, ids, task) for ids in batch.tokens.tolist()]
+    right = [each.count(answer) / len(each) for each, answer in zip(answers, batch.answers.tolist())]
+    assert expected_accuracy(SHORTCUTS[name], batch, task) == pytest.approx(sum(right) / len(right), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "text, solver, said",
+    [
+        ("a=3, b=5, 4+6=?", ignore_variables, {10: 1.0}),
+        ("a=3, b=5, a+6=?", ignore_variables, {6: 1.0}),
+        ("a=3, b=5, a+b=?", ignore_variables, {0: 1.0}),
+        ("a=3, b=5, a+6=?", last_assigned_number, {0: 1.0}),
+        ("a=3, b=5, c=1, a+b=?", last_assigned_number, {6: 1.0}),
+        ("a=3, b=5, c=1, a+b=?", random_assigned_number, {8: 1 / 3, 6: 1 / 3, 4: 1 / 3}),
+        ("a=3, b=5, 4+6=?", last_assigned_number, {10: 1.0}),
+    ],
+)
+def test_worked_examples(text, solver, said):
+    problem = Problem.parse(text, TASK)
+    for seed in (None, 0, 1):
+        shares = solver(problem.tokens(seed)[None], TASK)[0]
+        assert {n: pytest.approx(share) for n, share in enumerate(shares.tolist()) if share} == said
+
+
+@pytest.mark.parametrize("solver", [ignore_variables, random_assigned_number, last_assigned_number])
+def test_problems_of_another_task_are_refused(solver):
+    with pytest.raises(ValueError, match="of this task"):
+        solver(mixed(Task()).tokens, TASK)
+    with pytest.raises(ValueError, match="of this task"):
+        solver(mixed(Task(12, 4, 10)).tokens, TASK)
+
+
+@pytest.mark.parametrize("solver", [chance, ignore_variables, random_assigned_number, last_assigned_number])
+def test_all_is_made_where_the_tokens_are(solver):
+    """What is made without naming a device lands elsewhere here, and cannot meet the tokens."""
+    tokens = mixed(TASK).tokens
+    with torch.device("meta"):
+        assert solver(tokens, TASK).device == tokens.device

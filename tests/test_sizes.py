@@ -1,0 +1,768 @@
+"""Every public function on a task that is not the study's: the right answer for its sizes, or an error.
+
+Each function of circuits, measures, handmade, analysis and views has an entry in CALLS, which asks it about a network, or about
+tables, of Task(7, 4, 12); a function without an entry fails.  What is asked of the plain forward is trusted here; it has its
+own truths in test_model.
+"""
+
+import importlib
+import inspect
+import math
+import pkgutil
+from functools import cache
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from small import held, line, problems, random_weights
+
+import assign_add_lib
+from assign_add_lib import Problem, Split, Task, circuits, forward, handmade, last_logits, measures
+from assign_add_lib.analysis import fourier, history, mistakes, phases, probes, shortcuts, statistics
+from assign_add_lib.analysis import interventions as iv
+from assign_add_lib.model import trace
+from assign_add_lib.sampling import Batch, evaluation_sets
+from assign_add_lib.views import attention, figures, page, slider
+from assign_add_lib.views.figures import style
+
+TASK = Task(7, 4, 12)
+N, V, T, ROOM, D = 7, 4, 12, 8, 14  # numbers, variables, positions, those before +, token ids
+SPLIT = Split.draw(TASK, 2)
+WEIGHTS = random_weights(TASK, 10, 6, 9, seed=3)
+NUMBERS, VARIABLES = WEIGHTS.W_E[:N], WEIGHTS.W_E[10:]
+BATCH = problems(TASK, 60, seed=2)
+TOKENS, ANSWERS = BATCH
+SEEN = trace(WEIGHTS, TOKENS)
+OTHERS = {task: problems(task, 20) for task in (Task(5, 6, 12), Task(8, 3, 12), Task(7, 4, 10), Task())}
+CALLS = {}
+
+
+def functions():
+    """The public functions of the rooms under test, by name."""
+    rooms = ["circuits", "measures", "handmade"]
+    for room in ("analysis", "views"):
+        package = importlib.import_module(f"assign_add_lib.{room}")
+        rooms += [
+            each.name.removeprefix("assign_add_lib.")
+            for each in pkgutil.walk_packages(package.__path__, f"assign_add_lib.{room}.")
+        ]
+    for room in rooms:
+        module = importlib.import_module(f"assign_add_lib.{room}")
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ == module.__name__ and not name.startswith("_"):
+                yield f"{room}.{name}"
+
+
+def calls(*names):
+    """Say that a check asks these functions."""
+
+    def listed(check):
+        once = cache(check)
+        for name in names:
+            assert name not in CALLS, f"{name} has two entries"
+            CALLS[name] = once
+        return check
+
+    return listed
+
+
+def same(found, expected):
+    found, expected = (torch.as_tensor(each, dtype=torch.float64) for each in (found, expected))
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", list(functions()))
+def test_another_size_is_asked_and_answered(name):
+    assert name in CALLS, f"{name} needs an entry in CALLS"
+    with torch.no_grad():
+        CALLS[name]()
+    plt.close("all")
+
+
+def test_no_entry_is_left_of_a_function_that_is_gone():
+    assert set(CALLS) == set(functions())
+
+
+# circuits
+
+
+@calls("circuits.embedding_table", "circuits.QK", "circuits.OV", "circuits.qk_table", "circuits.ov_table")
+def tables_have_a_row_for_every_token_and_position():
+    C = circuits.embedding_table(WEIGHTS)
+    assert C.shape == (D + T, 10) and torch.equal(C[:D], WEIGHTS.W_E) and torch.equal(C[D:], WEIGHTS.W_pos)
+    same(circuits.qk_table(WEIGHTS), C @ WEIGHTS.W_Q[0] @ (C @ WEIGHTS.W_K[0]).T / math.sqrt(6))
+    same(circuits.ov_table(WEIGHTS), C @ WEIGHTS.W_V[0] @ WEIGHTS.W_O[0])
+    same(circuits.QK(WEIGHTS, 2), WEIGHTS.W_Q[1] @ WEIGHTS.W_K[1].T / math.sqrt(6))
+    same(circuits.OV(WEIGHTS, 2), WEIGHTS.W_V[1] @ WEIGHTS.W_O[1])
+    for of in (circuits.QK, circuits.OV):
+        with pytest.raises(ValueError, match="the layers are 1 and 2"):
+            of(WEIGHTS, 0)
+
+
+@calls("circuits.position_scores", "circuits.variable_identity", "circuits.bare_addition")
+def blocks_are_those_of_this_task():
+    P = WEIGHTS.W_pos[:ROOM]
+    same(circuits.position_scores(WEIGHTS), P @ circuits.QK(WEIGHTS, 1) @ P.T)
+    moved = VARIABLES @ circuits.OV(WEIGHTS, 1)
+    same(circuits.variable_identity(WEIGHTS), moved @ circuits.QK(WEIGHTS, 2) @ moved.T)
+    logits = circuits.bare_addition(WEIGHTS)
+    for x in range(N):
+        for y in range(N):
+            both = (NUMBERS[x] + NUMBERS[y]) @ circuits.OV(WEIGHTS, 2) @ WEIGHTS.W_in
+            same(logits[x, y], both.relu() @ WEIGHTS.W_out @ WEIGHTS.W_U)
+
+
+@calls("circuits.last_logits", "circuits.layer_1_terms", "circuits.layer_2_terms", "circuits.mlp_input_sources")
+def terms_sum_to_what_the_network_computes():
+    same(last_logits(WEIGHTS, TOKENS), SEEN.logits[:, -1])
+    past = torch.ones(T, T).tril().bool()
+    same(circuits.layer_1_terms(WEIGHTS, TOKENS).sum(1)[:, past], SEEN.scores[:, 0][:, past])
+    same(circuits.layer_2_terms(WEIGHTS, TOKENS).sum((1, 2)), SEEN.scores[:, 1, -1])
+    parts = circuits.mlp_input_sources(WEIGHTS, SEEN, TOKENS)
+    same(sum(parts.values()), SEEN.mlp_in[:, -1])
+    places = [values_of(ids) for ids in TOKENS.tolist()]
+    read = [sum(SEEN.pattern[b, 1, -1, p] * WEIGHTS.W_E[TOKENS[b, p]] for p in set(two)) for b, two in enumerate(places)]
+    same(parts["numbers to add"], torch.stack(read) @ circuits.OV(WEIGHTS, 2))
+
+
+# measures
+
+
+def values_of(ids):
+    """Where the numbers to add stand, by a slow reading."""
+    return [ids.index(ids[at]) + 1 if ids[at] >= 10 else at for at in (T - 3, T - 2)]
+
+
+def share(right):
+    right = list(map(float, right))
+    return pytest.approx(sum(right) / len(right), abs=1e-6)
+
+
+@calls("measures.predictions", "measures.accuracy", "measures.accuracies")
+def accuracy_is_counted():
+    likely = SEEN.logits[:, -1].argmax(1)
+    assert torch.equal(measures.predictions(WEIGHTS, TOKENS, chunk=7), likely)
+    assert measures.accuracy(WEIGHTS, BATCH) == share(likely == ANSWERS)
+    sets = evaluation_sets(SPLIT, size=30)
+    found = measures.accuracies(WEIGHTS, sets)
+    assert {name: share(forward(WEIGHTS, b.tokens)[:, -1].argmax(1) == b.answers) for name, b in sets.items()} == found
+
+
+@calls("measures.added_right", "measures.ov2_mlp2_accuracy", "measures.qk1_num_to_prev_var", "measures.qk2_ov1_var_identity")
+def weights_are_measured():
+    best = circuits.bare_addition(WEIGHTS).argmax(2).tolist()
+    right = [[best[x][y] == (x + y) % N for y in range(N)] for x in range(N)]
+    assert measures.added_right(WEIGHTS).tolist() == right
+    assert measures.ov2_mlp2_accuracy(WEIGHTS) == share(sum(right, []))
+    S, looks = circuits.position_scores(WEIGHTS), []
+    for i in range(1, ROOM):
+        allowed = [j for j in range(i) if j != i - 2]
+        looks.append(max(allowed, key=lambda j: S[i, j]) == i - 1)
+    assert measures.qk1_num_to_prev_var(WEIGHTS) == share(looks)
+    block = circuits.variable_identity(WEIGHTS)
+    assert measures.qk2_ov1_var_identity(WEIGHTS) == share(int(row.argmax()) == v for v, row in enumerate(block))
+
+
+@calls(
+    "measures.attn_l1_equal_to_operands",
+    "measures.attn_l1_num_to_prev",
+    "measures.attn_l2_equal_to_values",
+    "measures.probe_l1_mid_var_from_num",
+    "measures.progress_measures",
+)
+def attention_is_measured():
+    def most(layer, b, query, count):
+        row = SEEN.pattern[b, layer, query].tolist()
+        return set(sorted(range(T), key=row.__getitem__)[-count:])
+
+    ids = TOKENS.tolist()
+    assigned = [(b, p) for b, row in enumerate(ids) for p in range(ROOM) if row[p] < N]
+    found = measures.progress_measures(WEIGHTS, BATCH)
+    assert found["attn_l1_equal_to_operands"] == share(most(0, b, -1, 2) == {9, 10} for b in range(60))
+    assert found["attn_l1_num_to_prev"] == share(most(0, b, p, 1) == {p - 1} for b, p in assigned)
+    assert found["attn_l2_equal_to_values"] == share(most(1, b, -1, 2) == set(values_of(ids[b])) for b in range(60))
+    named = SEEN._replace(resid_pre=torch.nn.functional.one_hot(TOKENS, D).roll(1, 1).double(), attn_out=torch.zeros(60, 2, T, D))
+    assert measures.probe_l1_mid_var_from_num(named, TOKENS, TASK) == 1
+    for measure in measures.ATTENTION_MEASURES:
+        assert found[measure.__name__] == measure(SEEN, TOKENS, TASK)
+        for task, others in OTHERS.items():  # another task is refused, whichever of the three is of it
+            with pytest.raises((ValueError, IndexError)):
+                measure(SEEN, others.tokens, TASK)
+            with pytest.raises((ValueError, IndexError)):
+                measure(SEEN, TOKENS, task)
+
+
+# handmade
+
+
+@calls("handmade.weights", "handmade.residual_blocks", "handmade.fourier_features", "handmade.margin", "handmade.blocks")
+def a_network_is_written_by_hand():
+    weights = handmade.weights((1, 2), TASK)
+    assert weights.task == TASK and measures.accuracy(weights, BATCH) == 1
+    same(
+        handmade.fourier_features((2,), TASK), [[math.cos(4 * math.pi * n / 7), math.sin(4 * math.pi * n / 7)] for n in range(7)]
+    )
+    at = handmade.residual_blocks((1, 2), TASK)
+    assert {name: part.stop - part.start for name, part in at.items()} == {
+        "number": 4, "is number": 1, "variable": V, "position": T, "moved": V, "operands": 4, "answer": 4,
+    }  # fmt: skip
+    assert list(handmade.blocks({"a": 2, "b": 3}).values()) == [slice(0, 2), slice(2, 5)]
+    leads = [
+        sum(abs(math.cos(math.pi * k * apart / 7)) * (1 - math.cos(2 * math.pi * k * d / 7)) for k in (1, 2))
+        for apart in range(7)
+        for d in range(1, 7)
+    ]
+    assert handmade.margin((1, 2), 7) == pytest.approx(min(leads))
+    assert measures.accuracy(handmade.weights(task=TASK), BATCH) == 1  # the study's frequencies are taken modulo 7
+
+
+# analysis: Fourier
+
+
+def waves(table):
+    """Amplitude times e^(i phase) of each frequency 0..3 and column, by numpy."""
+    found = np.fft.rfft(np.asarray(table), axis=0) / N
+    return np.concatenate([found[:1], 2 * found[1:]])
+
+
+TABLE = torch.randn(N, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+LOGITS = torch.randn(N, N, N, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+SUMS = [[(x + y) % N for y in range(N)] for x in range(N)]
+
+
+@calls(
+    "analysis.fourier.basis",
+    "analysis.fourier.frequencies",
+    "analysis.fourier.spectrum",
+    "analysis.fourier.key_frequencies",
+    "analysis.fourier.keep",
+    "analysis.fourier.remove",
+    "analysis.fourier.amplitudes_and_phases",
+)
+def waves_of_seven_numbers():
+    F = fourier.basis(N)
+    same(F.T @ F, torch.eye(N))
+    assert fourier.frequencies(N).tolist() == [0, 1, 1, 2, 2, 3, 3]
+    energy = (np.abs(np.fft.fft(TABLE.numpy(), axis=0)) ** 2).sum(1)
+    shares = np.array([energy[0], energy[1] + energy[6], energy[2] + energy[5], energy[3] + energy[4]]) / energy.sum()
+    same(fourier.spectrum(TABLE), shares)
+    assert fourier.key_frequencies(TABLE, 0.2) == [k for k in (1, 2, 3) if shares[k] > 0.2]
+    kept = np.fft.rfft(TABLE.numpy(), axis=0) * np.array([1, 0, 1, 0])[:, None]
+    same(fourier.keep(TABLE, [0, 2]), np.fft.irfft(kept, n=N, axis=0))
+    same(fourier.remove(TABLE, [0, 2]), TABLE.numpy() - np.fft.irfft(kept, n=N, axis=0))
+    amplitude, phase = (each.numpy() for each in fourier.amplitudes_and_phases(TABLE))
+    np.testing.assert_allclose(amplitude * np.exp(1j * phase), waves(TABLE), atol=1e-12)
+    with pytest.raises(ValueError, match="odd N"):
+        fourier.keep(TABLE[:6], [1])
+
+
+@calls("analysis.fourier.fit_neurons", "analysis.fourier.analytic_mlp", "analysis.fourier.pair_logits")
+def neurons_over_all_pairs():
+    x, y = torch.meshgrid(torch.arange(N), torch.arange(N), indexing="ij")
+    pre = 2 * (2 * math.pi * 3 * x / N + 0.4).cos() + (2 * math.pi * 3 * y / N - 1).cos() + 5
+    fits = fourier.fit_neurons(pre[..., None].double())
+    assert [each[3, 0].item() for each in fits] == pytest.approx([1, 2, 0.4, 1, -1], abs=1e-5) and len(fits.share) == 4
+    ks = torch.tensor([1, 2, 3]).repeat_interleave(300)
+    alpha, beta = 2 * math.pi * torch.rand(2, 900, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+    left, right, out = fourier.analytic_mlp(N, ks, alpha, beta)
+    logits = fourier.pair_logits(left, right, out, torch.square)
+    assert logits.argmax(2).tolist() == SUMS
+    same(logits[2, 6], (left[2] + right[6]).square() @ out)
+
+
+@calls(
+    "analysis.fourier.right_logits",
+    "analysis.fourier.pair_accuracy",
+    "analysis.fourier.answer_part",
+    "analysis.fourier.distance_irrelevance",
+    "analysis.fourier.by_angle",
+    "analysis.fourier.circular_error",
+)
+def logits_of_all_pairs():
+    L = np.array([[LOGITS[x, y, SUMS[x][y]] for y in range(N)] for x in range(N)])
+    same(fourier.right_logits(LOGITS), L)
+    assert fourier.pair_accuracy(LOGITS) == share(LOGITS[x, y].argmax() == SUMS[x][y] for x in range(N) for y in range(N))
+    same(sum(fourier.answer_part(LOGITS, k) for k in range(4)), L)
+    within = [np.std([L[x, (x + d) % N] for x in range(N)]) for d in range(N)]
+    assert fourier.distance_irrelevance(LOGITS) == pytest.approx(np.mean(within) / L.std())
+    near = [[min(2 * (x - y) % N, -2 * (x - y) % N) for y in range(N)] for x in range(N)]
+    same(fourier.by_angle(torch.tensor(L), 2), [L[np.array(near) == m].mean() for m in range(4)])
+    same(fourier.circular_error(torch.tensor(6.0), torch.tensor(0.5)), 5.5 - 2 * math.pi)
+
+
+@calls("analysis.fourier.number_table", "analysis.fourier.operand_logits", "analysis.fourier.gradient_symmetricity")
+def operands_as_vectors():
+    same(fourier.number_table(WEIGHTS), NUMBERS @ WEIGHTS.W_V[1] @ WEIGHTS.W_O[1])
+    x, y = torch.tensor([3, 6]), torch.tensor([5, 6])
+    tokens = torch.stack([Problem((), int(a), int(b), TASK).tokens() for a, b in zip(x, y)])
+    same(fourier.operand_logits(WEIGHTS, NUMBERS[x], NUMBERS[y]), forward(WEIGHTS, tokens)[:, -1])
+    M = torch.randn(10, N, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    found = fourier.gradient_symmetricity(lambda a, b: (a - b) @ M, NUMBERS, x, y, torch.tensor([1, 4]))
+    same(found, [-1, -1])
+
+
+# analysis: histories and phases
+
+
+@cache
+def problems_of_each_variable():
+    return history.variable_problems(SPLIT, size=20)
+
+
+@calls("analysis.history.variable_problems", "analysis.history.variable_accuracy", "analysis.history.training_share")
+def each_variable_on_each_side():
+    batch = problems_of_each_variable()
+    assert batch.tokens.shape == (V * 2 * 20, T)
+    sides = batch.tokens[:, [T - 3, T - 2]].view(V, 2, 20, 2)
+    for v in range(V):
+        assert (sides[v, 0, :, 0] == 10 + v).all() and (sides[v, 1, :, 1] == 10 + v).all()
+        assert (sides[v, 0, :, 1] < N).all() and (sides[v, 1, :, 0] < N).all()
+    right = forward(WEIGHTS, batch.tokens)[:, -1].argmax(1) == batch.answers
+    same(history.variable_accuracy(WEIGHTS, batch), right.double().view(V, 2, 20).mean(2))
+    assert SPLIT.never_right == (0,) and SPLIT.never_left == (3,)
+    allowed = sum(1 for left in (0, 1, 2) for right in (1, 2, 3) if left != right)  # two-variable forms, 10 of 42 parts in all
+    share = history.training_share(SPLIT)
+    pairs = [
+        [sum(left != v for left in (0, 1, 2)) if side else sum(right != v for right in (1, 2, 3)) for side in (0, 1)]
+        for v in range(V)
+    ]
+    expected = [
+        [0 if v == (3, 0)[side] else (1 + 3 * pairs[v][side] / allowed) / (4 + 3 * 3) for side in (0, 1)] for v in range(V)
+    ]
+    torch.testing.assert_close(share, torch.tensor(expected))
+
+
+@calls(
+    "analysis.history.losses_and_gradients",
+    "analysis.history.norms_by_circuit",
+    "analysis.history.equal_scores",
+    "analysis.history.identity_lead",
+    "analysis.history.history_row",
+)
+def a_row_of_a_history():
+    losses, gradients = history.losses_and_gradients(WEIGHTS, BATCH)
+    each = -forward(WEIGHTS, TOKENS)[:, -1].log_softmax(1).gather(1, ANSWERS[:, None])[:, 0]
+    kinds = [Problem.from_tokens(ids, TASK).kind for ids in TOKENS]
+    for kind, loss in losses.items():
+        assert loss == pytest.approx(each[[k == kind for k in kinds]].mean().item())
+    norms = history.norms_by_circuit(WEIGHTS.tensors())
+    assert sum(n**2 for n in norms.values()) == pytest.approx(sum(w.square().sum().item() for w in WEIGHTS.tensors().values()))
+    assert gradients.keys() == norms.keys() and all(0 < n < math.inf for n in gradients.values())
+    scores, S = history.equal_scores(WEIGHTS), circuits.qk_table(WEIGHTS)
+    assert list(scores) == ["a", "b", "c", "d", "position 9", "position 10", "numbers"] or set(scores) == {
+        "a", "b", "c", "d", "position 9", "position 10", "numbers",
+    }  # fmt: skip
+    assert scores["b"] == pytest.approx((S[8, 11] + S[D + 11, 11]).item())
+    assert scores["position 10"] == pytest.approx((S[8, D + 10] + S[D + 11, D + 10]).item())
+    block = circuits.variable_identity(WEIGHTS).tolist()
+    same(history.identity_lead(WEIGHTS), [row[v] - max(row[:v] + row[v + 1 :]) for v, row in enumerate(block)])
+    row = history.history_row(WEIGHTS, history.HistoryProblems(problems_of_each_variable(), BATCH))
+    assert len(row) == V * 2 + 4 + 7 + 7 + (V + 3) + V and all(map(math.isfinite, row.values()))
+
+
+@calls("analysis.history.history", "analysis.history.history_text", "analysis.history.load_history")
+def a_whole_history():
+    run = SimpleNamespace(split=SPLIT, config=SimpleNamespace(r=0.5), steps=[0, 20], weights=lambda step: WEIGHTS)
+    table = history.history(run)
+    assert list(table.index) == [0, 20] and set(table["lead"]) == set("abcd") and len(table["accuracy"].columns) == 2 * V
+    assert history.history_text(table).splitlines()[0].split(",")[:3] == ["step", "accuracy a left", "accuracy a right"]
+    with pytest.raises(FileNotFoundError):
+        history.load_history("a-run-of-another-task")
+
+
+@calls(
+    "analysis.phases.arrival",
+    "analysis.phases.way_up",
+    "analysis.phases.spike",
+    "analysis.phases.shortcut_level",
+    "analysis.phases.phase_spans",
+)
+def phases_by_the_shortcut_of_this_task():
+    level = sum(1 / n + (1 - 1 / n) / N for n in (1, 2, 3, 4)) / 4
+    assert phases.shortcut_level(TASK) == pytest.approx(level)
+    assert phases.way_up(0.5, level) == pytest.approx((1 + level) / 2)
+    low, high = (1 + level) / 2 - 0.01, (1 + level) / 2 + 0.01
+    rising = pd.Series([0, low, low, high, 1, 1], index=range(0, 60, 10))
+    assert phases.arrival(rising, phases.way_up(0.5, level)) == 30
+    assert phases.spike(rising, level) == (0, 40)
+    table = pd.DataFrame({"1-var train": rising, "1-var var-restricted": rising.shift(1, fill_value=0)})
+    assert phases.phase_spans(table, TASK) == [("1", 0, 30), ("2", 30, 40), ("3", 40, 50)]
+
+
+# analysis: mistakes, probes, shortcuts, statistics
+
+
+@calls("analysis.mistakes.mark")
+def every_problem_is_marked():
+    table = mistakes.mark(WEIGHTS, BATCH, SPLIT)
+    said = forward(WEIGHTS, TOKENS)[:, -1].softmax(1).max(1)
+    for ids, row, likely in zip(TOKENS, table.itertuples(), said.indices.tolist()):
+        problem = Problem.from_tokens(ids, TASK)
+        assert (row.x, row.y, row.answer, row.said) == (*problem.values, problem.answer, likely)
+        assert (row.left, row.right) == tuple(
+            side if isinstance(side, str) else "number" for side in (problem.left, problem.right)
+        )
+        assert row.out_of_place == (problem.left == "d") + (problem.right == "a")
+        assert row.assignments == len(problem.assignments)
+        assert row.held_out == (not SPLIT.train_pairs[row.x, row.y]) and row.twin == bool(SPLIT.train_pairs[row.y, row.x])
+    for task, others in OTHERS.items():
+        with pytest.raises(ValueError):
+            mistakes.mark(WEIGHTS, others, SPLIT)
+        with pytest.raises(ValueError):
+            mistakes.mark(WEIGHTS, others, Split.draw(task))
+
+
+@calls(
+    "analysis.probes.unordered_split",
+    "analysis.probes.fit_probe",
+    "analysis.probes.score_probe",
+    "analysis.probes.probe_accuracy",
+    "analysis.probes.both_numbers_accuracy",
+)
+def probes_of_all_pairs():
+    pairs, learn = torch.cartesian_prod(torch.arange(N), torch.arange(N)), probes.unordered_split(N)
+    assert learn.shape == (49,) and torch.equal(learn.view(N, N), learn.view(N, N).T) and 0 < learn.sum() < 49
+    sums = torch.tensor(SUMS).flatten()
+    known, present = torch.eye(N)[sums], torch.eye(N)[pairs].sum(1)
+    assert probes.probe_accuracy(known, sums, learn) == (1, 1)
+    assert probes.score_probe(probes.fit_probe(known, sums), known, (sums + (sums == 2)) % N) == share(sums != 2)
+    assert probes.both_numbers_accuracy(present, pairs, learn) == 1
+
+
+@calls(
+    "analysis.shortcuts.chance",
+    "analysis.shortcuts.ignore_variables",
+    "analysis.shortcuts.random_assigned_number",
+    "analysis.shortcuts.last_assigned_number",
+    "analysis.shortcuts.expected_accuracy",
+)
+def shortcuts_answer_with_seven_numbers():
+    batch = Batch(*(torch.cat(column) for column in zip(*evaluation_sets(SPLIT, size=30).values())))
+    for solver in shortcuts.SHORTCUTS.values():
+        found = solver(batch.tokens, TASK)
+        assert found.shape == (len(batch.tokens), N)
+        torch.testing.assert_close(found.sum(1), torch.ones(len(found)))
+        right = found[torch.arange(len(found)), batch.answers].mean().item()
+        assert shortcuts.expected_accuracy(solver, batch, TASK) == pytest.approx(right)
+
+
+@calls("analysis.statistics.wilson", "analysis.statistics.bootstrap")
+def intervals_of_any_number_of_problems():
+    share, low, high = statistics.wilson(torch.arange(60) < 45)
+    assert low < share == 0.75 < high
+    low, high = statistics.bootstrap(SEEN.logits[:, -1])
+    assert (
+        low.shape == high.shape == (N,) and (low < SEEN.logits[:, -1].mean(0)).all() and (SEEN.logits[:, -1].mean(0) < high).all()
+    )
+
+
+# analysis: interventions
+
+
+@cache
+def lens():
+    return WEIGHTS.to_transformer_lens()
+
+
+def close(found, expected):
+    """The bridge takes its softmax in single precision."""
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+
+
+@calls(
+    "analysis.interventions.lens_task",
+    "analysis.interventions.hooked_logits",
+    "analysis.interventions.answers",
+    "analysis.interventions.accuracy_table",
+    "analysis.interventions.shares",
+    "analysis.interventions.side_by_side",
+)
+def the_bridge_is_of_this_task():
+    assert iv.lens_task(lens()) == TASK
+    close(iv.hooked_logits(lens(), TOKENS), SEEN.logits[:, -1])
+    assert torch.equal(iv.answers(lens(), TOKENS), SEEN.logits[:, -1].argmax(1))
+    table = iv.accuracy_table(lens(), {"all": BATCH})
+    assert table.loc["all", "share"] == share(SEEN.logits[:, -1].argmax(1) == ANSWERS)
+    assert iv.side_by_side({"found": iv.shares({"x": (0.5, 0.25, 0.75)})}).loc["x", "found"] == "50.0 (25.0 to 75.0)"
+    for others in OTHERS.values():
+        with pytest.raises(ValueError):
+            iv.hooked_logits(lens(), others.tokens)
+
+
+@calls(
+    "analysis.interventions.pattern_hook",
+    "analysis.interventions.attention_hook",
+    "analysis.interventions.at",
+    "analysis.interventions.put",
+    "analysis.interventions.exchange",
+    "analysis.interventions.make_uniform",
+    "analysis.interventions.add_to_scores",
+    "analysis.interventions.for_equal",
+    "analysis.interventions.read_values",
+)
+def steps_of_the_network_are_changed():
+    """Each at `=` of layer 2, whose output alone then differs from what the network computes."""
+
+    def finished(attn_out):
+        resid = (SEEN.resid_pre + SEEN.attn_out[:, 0])[:, -1] + attn_out
+        return (resid + (resid @ WEIGHTS.W_in).relu() @ WEIGHTS.W_out) @ WEIGHTS.W_U
+
+    stream, A = SEEN.resid_pre + SEEN.attn_out[:, 0], SEEN.pattern[:, 1, -1]
+
+    def read(attention):
+        return finished(torch.einsum("bk,bkd->bd", attention, stream) @ circuits.OV(WEIGHTS, 2))
+
+    def hooked(hook):
+        return iv.hooked_logits(lens(), TOKENS, [hook])
+
+    assert (iv.pattern_hook(2), iv.attention_hook(2)) == ("blocks.1.attn.hook_pattern", "blocks.1.hook_attn_out")
+    last = iv.at(TOKENS, T - 1)
+    assert last.shape == (60, T) and last[:, -1].all() and last.sum() == 60
+    close(hooked(iv.make_uniform(2, last)), read(torch.full((60, T), 1 / T, dtype=torch.float64)))
+    change = torch.randn(60, T, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    close(hooked(iv.add_to_scores(2, iv.for_equal(change, TASK))), read((A.log() + change).softmax(1)))
+    places = torch.tensor([values_of(ids) for ids in TOKENS.tolist()])
+    close(
+        hooked(iv.read_values(TOKENS, TASK)),
+        read(torch.zeros(60, T).double().scatter_add(1, places, torch.full((60, 2), 0.5).double())),
+    )
+    content = torch.randn(1, 1, 10, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    close(hooked(iv.put(iv.attention_hook(2), last, content)), finished(content[:, 0]))
+    swapped = iv.exchange(iv.attention_hook(2), torch.full((60,), T - 1), torch.full((60,), 3))
+    close(hooked(swapped), finished(SEEN.attn_out[:, 1, 3]))
+    with pytest.raises(ValueError, match="of 16 positions"):
+        iv.for_equal(torch.zeros(3, 16), TASK)
+
+
+@calls(
+    "analysis.interventions.position_term",
+    "analysis.interventions.variables_read",
+    "analysis.interventions.identity_term",
+    "analysis.interventions.named_reads",
+)
+def shares_of_the_scores():
+    same(iv.position_term(WEIGHTS), circuits.qk_table(WEIGHTS)[D:, D:])
+    A, names = SEEN.pattern[:, 0], torch.nn.functional.one_hot(TOKENS, D)[..., 10:].double()
+    same(iv.variables_read(A, TOKENS, TASK), torch.einsum("bqk,bkv->bqv", A, names))
+    read, block = A @ names, circuits.variable_identity(WEIGHTS)
+    same(iv.identity_term(WEIGHTS, TOKENS), torch.stack([read[b] @ block.T @ read[b, -1] for b in range(60)]))
+    found, ids = iv.named_reads(SEEN, TOKENS, TASK), TOKENS.tolist()
+    for b in range(60):
+        for q in range(T):
+            keys = [T - 3, T - 2] if q == T - 1 else [q - 1] if 0 < q < ROOM and ids[b][q] < N else []
+            same(found[b, q], sum((A[b, q, k] * names[b, k] for k in keys), torch.zeros(V)))
+
+
+@calls("analysis.interventions.full_problems", "analysis.interventions.change_value", "analysis.interventions.patched")
+def problems_are_patched():
+    generator = torch.Generator().manual_seed(1)
+    clean = iv.full_problems(20, generator, TASK)
+    changed = iv.change_value(clean, 2, generator, TASK)
+    for one, other in zip(clean, changed):
+        problem = Problem.from_tokens(one, TASK)
+        assert len(problem.assignments) == 4 and problem.left == problem.assignments[2][0]
+        assert (one != other).nonzero().flatten().tolist() == [5] and Problem.from_tokens(other, TASK).answer != problem.answer
+    found = iv.patched(lens(), clean, changed, {"embedding": "blocks.0.hook_resid_pre"})
+    assert found.shape == (20, 1, T)
+    assert found[:, 0, 5].mean().item() == pytest.approx(1, abs=1e-4)  # the one token that differs, put back
+    close(found[:, 0, [p for p in range(T) if p != 5]], torch.zeros(20, T - 1, dtype=torch.float64))
+    for task in (Task(3, 2, 8), Task(4, 4, 12)):
+        with pytest.raises(ValueError, match="full problems need"):
+            iv.full_problems(5, generator, task)
+
+
+@calls("analysis.interventions.keep_only", "analysis.interventions.cleanly_read")
+def only_what_is_named_is_kept():
+    """With attention over layer 2 that is even, all that is named of it can be written down."""
+    w = WEIGHTS.replace(W_Q=WEIGHTS.W_Q * torch.tensor([1.0, 0.0])[:, None, None])
+    seen, E = trace(w, TOKENS), w.W_E.clone()
+    E[N:] = 0
+    sums = (E[TOKENS].mean(1)) @ circuits.OV(w, 2)
+    stream = sums + (seen.mlp_in[:, -1] - sums).mean(0)
+    expected = (stream + (stream @ w.W_in).relu() @ w.W_out) @ w.W_U
+    hooks = iv.keep_only(w, TOKENS, ("sum",))(TOKENS)
+    close(iv.hooked_logits(w.to_transformer_lens(), TOKENS, hooks), expected)
+    clean = torch.zeros(60, T, dtype=torch.float64)
+    for b, ids in enumerate(TOKENS.tolist()):
+        numbers = {p for p in range(ROOM) if ids[p] < N} | set(values_of(ids))
+        for p in range(T):
+            clean[b, p] = 0 if p in numbers else 1 / T
+        for p in set(values_of(ids)):
+            clean[b, p] = len(numbers) / T / len(set(values_of(ids)))
+    x = seen.resid_pre + seen.attn_out[:, 0]
+    read = x[:, -1] + torch.einsum("bk,bkd->bd", clean, x) @ circuits.OV(w, 2)
+    logits = (read + (read @ w.W_in).relu() @ w.W_out) @ w.W_U
+    assert torch.equal(iv.cleanly_read(w, TOKENS), logits.argmax(1))
+
+
+# problems of another task, to all that reads them
+
+
+READERS = {
+    "predictions": lambda t: measures.predictions(WEIGHTS, t),
+    "accuracy": lambda t: measures.accuracy(WEIGHTS, Batch(t, t[:, 0])),
+    "progress_measures": lambda t: measures.progress_measures(WEIGHTS, Batch(t, t[:, 0])),
+    "layer_1_terms": lambda t: circuits.layer_1_terms(WEIGHTS, t),
+    "layer_2_terms": lambda t: circuits.layer_2_terms(WEIGHTS, t),
+    "mlp_input_sources": lambda t: circuits.mlp_input_sources(WEIGHTS, SEEN, t),
+    "variable_accuracy": lambda t: history.variable_accuracy(WEIGHTS, Batch(t, t[:, 0])),
+    "losses_and_gradients": lambda t: history.losses_and_gradients(WEIGHTS, Batch(t, t[:, 0])),
+    "variables_read": lambda t: iv.variables_read(SEEN.pattern[:, 0], t, TASK),
+    "named_reads": lambda t: iv.named_reads(SEEN, t, TASK),
+    "identity_term": lambda t: iv.identity_term(WEIGHTS, t),
+    "read_values": lambda t: iv.read_values(t, TASK),
+    "change_value": lambda t: iv.change_value(t, 0, torch.Generator(), TASK),
+    "cleanly_read": lambda t: iv.cleanly_read(WEIGHTS, t),
+    "keep_only": lambda t: iv.keep_only(WEIGHTS, t),
+    "answers": lambda t: iv.answers(lens(), t),
+    "patched": lambda t: iv.patched(lens(), t, t, {}),
+    "shortcuts": lambda t: [solver(t, TASK) for name, solver in shortcuts.SHORTCUTS.items() if name != "chance"],
+}
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=str)
+@pytest.mark.parametrize("reader", READERS)
+def test_problems_of_another_task_are_refused(reader, other):
+    """The first two have the same number of token ids and positions, so that nothing but the check can tell."""
+    with pytest.raises((ValueError, IndexError, RuntimeError)):
+        READERS[reader](OTHERS[other].tokens)
+
+
+# views
+
+
+@calls(
+    "views.attention.attention",
+    "views.attention.attention_figure",
+    "views.attention.attention_in_words",
+    "views.attention.attention_view",
+    "views.attention.attention_slider",
+    "views.attention.circuitsvis_script",
+)
+def attention_of_this_task():
+    patterns, names = attention.attention(WEIGHTS, "a=1, c=6, c+a")
+    expected = trace(WEIGHTS, Problem.parse("a=1, c=6, c+a", TASK).tokens()[None]).pattern[0]
+    assert torch.equal(patterns, expected) and names == "a 1 c 6 PAD PAD PAD PAD + c a =".split()
+    left, right = attention.attention_figure(patterns, names).axes
+    assert [tick.get_text() for tick in left.get_xticklabels()] == names and len(right.images[0].get_array()) == T
+    assert attention.attention_in_words(patterns, names).startswith(
+        "Attention of both layers to a 1 c 6 PAD PAD PAD PAD + c a =:"
+    )
+    data = held(attention.attention_view(WEIGHTS, "a=1, a+6").data)
+    assert len(data["tokens"]) == T and np.shape(data["attention"]) == (2, T, T)
+    for wrong, said in (("a=7, a+6", "out of range"), ("e=1, e+6", "neither"), (Problem.parse("a=1, a+6"), "different tasks")):
+        with pytest.raises(ValueError, match=said):
+            attention.attention(WEIGHTS, wrong)
+    with pytest.raises(ValueError, match="single step"):
+        attention.attention_slider(WEIGHTS, "a=1, a+6", [0, 10])
+    assert "CircuitsVis" in attention.circuitsvis_script()
+
+
+@calls(
+    "views.page.is_static",
+    "views.page.picture_of",
+    "views.page.img_element",
+    "views.page.figure_element",
+    "views.slider.step_slider",
+)
+def pages_show_any_figure():
+    picture = page.picture_of(line(3), "a line")
+    assert page.img_element(picture) in page.figure_element("view", picture, "", "caption", list(range(N)))
+    output = slider.step_slider(line, range(0, 3), "caption", "a line")
+    assert len(held(output.data) if page.is_static() else output.children) == 3
+
+
+def ticks(axis):
+    return [tick.get_text() for tick in axis.get_ticklabels()]
+
+
+@calls("views.figures.build.token_row", "views.figures.build.pair_map", "views.figures.build.form_grid")
+def figures_of_the_task():
+    names = TASK.names(Problem.parse("a=1, a+6", TASK).tokens())
+    words = [text.get_text() for text in figures.token_row(names, "0").axes[0].texts]
+    assert words[: 2 * T] == [word for place, name in enumerate(names) for word in (name, str(place))]
+    axes = figures.pair_map(SPLIT.train_pairs).axes[0]
+    assert np.array_equal(axes.images[0].get_array(), ~SPLIT.train_pairs.numpy())
+    axes = figures.form_grid(torch.ones(V + 1, V + 1, dtype=torch.bool), TASK.variable_names).axes[0]
+    assert ticks(axes.xaxis) == ticks(axes.yaxis) == ["a", "b", "c", "d", "number"]
+    assert not any(digit in axes.get_xlabel() + axes.get_ylabel() for digit in "0123456789")  # positions are of a task
+
+
+@calls(
+    "views.figures.build.accuracy_curves",
+    "views.figures.build.curves",
+    "views.figures.read.seed_curves",
+    "views.figures.read.accuracy_intervals",
+)
+def figures_of_metrics():
+    sets = list(evaluation_sets(SPLIT, size=1))
+    metrics = pd.DataFrame({name: [0.0, 0.5, k / 10] for k, name in enumerate(sets)}, index=[0, 10, 20])
+    drawn = [line for axes in figures.accuracy_curves(metrics).axes for line in axes.lines]
+    assert [list(line.get_ydata()) for line in drawn] == [list(metrics[name]) for name in sets]
+    assert [list(line.get_ydata()) for line in figures.curves(metrics).axes[0].lines] == [list(metrics[name]) for name in sets]
+    assert len(figures.seed_curves([metrics, metrics], [[name] for name in sets]).axes) == 9
+    table = iv.shares({name: (0.5, 0.4, 0.6) for name in sets})
+    assert [len(axes.lines) for axes in figures.accuracy_intervals({"all": table}).axes] == [2, 3, 4]
+
+
+@calls("views.figures.read.score_table", "views.figures.read.score_block", "views.figures.read.patch_maps")
+def figures_of_scores():
+    S = circuits.qk_table(WEIGHTS)
+    axes = figures.score_table(S, {"A": (slice(0, N), slice(10, 14))}, TASK).axes[0]
+    np.testing.assert_array_equal(axes.collections[0].get_array(), S)
+    places = ["positions 0–7", "position 8", "position 9", "position 10", "position 11"]
+    assert ticks(axes.xaxis) == ["numbers 0–6", "+", "=", "PAD", "variables a–d", *places]
+    for scores, task in ((S, Task()), (torch.zeros(90, 90), TASK), (S[:-1], TASK)):
+        with pytest.raises(ValueError, match="are a square of"):
+            figures.score_table(scores, {}, task)
+    with pytest.raises(ValueError, match="are a square of 90, not"):
+        figures.score_table(S, {})
+    axes = figures.score_block(circuits.variable_identity(WEIGHTS), TASK.variable_names, 5).axes[0]
+    assert ticks(axes.yaxis) == list("abcd") and len(axes.texts) == V * V
+    axes = figures.patch_maps({"x": torch.ones(2, T)}, ["one", "two"], range(T)).axes[0]
+    assert len(axes.texts) == 2 * T and ticks(axes.yaxis) == ["one", "two"]
+
+
+@calls(
+    "views.figures.read.algorithm",
+    "views.figures.read.spectra",
+    "views.figures.read.neuron_grid",
+    "views.figures.read.interference",
+)
+def figures_of_addition():
+    names = TASK.names(Problem.parse("a=1, a+6", TASK).tokens())
+    words = [text.get_text() for text in figures.algorithm(names, [(1, 0)], [(11, 1)], {1: "of a"}, "1 + 6", "0").axes[0].texts]
+    assert {"of a", "1 + 6", "11"} <= set(words) and "12" not in words
+    shares = fourier.spectrum(TABLE).tolist()
+    bars = figures.spectra({"E": shares}, [2]).axes[0].patches
+    assert [bar.get_height() for bar in bars] == shares and len(bars) == 4
+    panels = figures.neuron_grid([("n", LOGITS[0], LOGITS[1])]).axes
+    assert [axes.images[0].get_array().shape for axes in panels] == [(N, N)] * 2
+    top, bottom = figures.interference({1: LOGITS[0, 0], 3: LOGITS[0, 1]}, LOGITS[0, 2], 5).axes
+    assert [bar.get_height() for bar in bottom.patches] == LOGITS[0, 2].tolist() and len(top.texts) == 2
+
+
+@calls("views.figures.learn.held", "views.figures.learn.block_matrix")
+def figures_of_the_theorem():
+    top, axes = figures.held(TASK.names(TOKENS[0]), {1: ["a"]}, [1 / T] * T).axes
+    assert len(top.patches) == T and len(axes.patches) == 2 * T + 1
+    S, groups = circuits.qk_table(WEIGHTS), [("tokens", range(D), 1.0), ("positions", range(D, D + T), 1.0)]
+    axes = figures.block_matrix(S, groups, groups, {}).axes[0]
+    np.testing.assert_array_equal(axes.collections[0].get_array(), S)
+
+
+@calls("views.figures.style.role", "views.figures.style.spread", "views.figures.style.use_style")
+def the_style_knows_every_token():
+    roles = [style.role(name) for name in TASK.token_names]
+    assert roles == ["number"] * N + ["+", "=", "PAD"] + ["variable"] * V
+    assert style.spread([0.5, 0.5], 0.1) == [0.5, 0.6]
+    with plt.rc_context():
+        style.use_style()
+        assert plt.rcParams["lines.linewidth"] == style.STYLE["lines.linewidth"]
+
+
+def test_the_package_gives_a_network_its_task():
+    assert WEIGHTS.task == TASK and assign_add_lib.Weights.init(TASK).task == TASK

@@ -1,0 +1,48 @@
+"""The study's claims: a well-formed list, and the shipped board against the runs."""
+
+import pandas as pd
+import pytest
+import torch
+from small import assert_the_same
+
+from assign_add_lib.claims import study as claims
+from assign_add_lib.claims.study import CLAIMS
+from assign_add_lib.engine import scoreboard
+from assign_add_lib.engine.scoreboard import claim_values
+
+
+def test_swept_leaves_out_seeds_with_few_values(monkeypatch, tmp_path):
+    values = [round(0.1 * k, 1) for k in range(1, 10)]
+    rows = [(0, v, v) for v in values] + [(1, v, 1.0) for v in values[:3]] + [(0, 0.95, 0.5)]
+    path = tmp_path / "r.csv"
+    pd.DataFrame(rows, columns=["seed", "r", "exact 2-var held-out"]).to_csv(path, index=False)
+    monkeypatch.setattr(claims, "shipped_file", lambda name: path if name == "sweeps/r.csv" else None)
+    parts = claims.swept("r")
+    assert list(parts) == ["seed-0"] and len(parts["seed-0"].accuracy) == 10
+    assert parts["seed-0"].accuracy.index.is_monotonic_increasing
+
+
+def test_claims_are_a_well_formed_list():
+    names = [row.name for row in CLAIMS]
+    assert len(names) == len(set(names)) >= 18
+    assert {row.of for row in CLAIMS} == set(claims.sources())
+    assert all(row.statement.endswith(".") and row.measured and row.origin for row in CLAIMS)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return scoreboard.load_board()
+
+
+def test_shipped_rows_about_records_and_sweeps_come_out_again(shipped):
+    parts = {name: claims.swept(name) for name in claims.SWEEPS}
+    assert_the_same(claim_values(claims.claims_of(*parts), parts), shipped, CLAIMS, rtol=1e-4)
+    cheap = [row for row in claims.claims_of("runs") if row.group in (claims.FINAL, claims.ORDER)]
+    assert_the_same(claim_values(cheap, {"runs": claims.study_runs()}), shipped, CLAIMS, rtol=1e-4)
+
+
+def test_all_shipped_values_of_one_run_come_out_again(shipped):
+    rows = claims.claims_of("runs")
+    with torch.no_grad():
+        values = claim_values(rows, {"runs": {"seed-5": claims.study_runs()["seed-5"]}})
+    assert_the_same(values, shipped, CLAIMS, rtol=1e-3, atol=2e-3)

@@ -1,0 +1,43 @@
+"""A system's claims and sources stand beside those of others; it trains as the loop does."""
+
+from dataclasses import replace
+
+import pytest
+from small import CONFIG, contents
+
+from assign_add_lib.engine.system import claims_of, sources_of
+from assign_add_lib.systems import STUDY, SYSTEMS
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def test_claims_and_sources_of_several_systems_are_gathered_in_their_order():
+    one = replace(STUDY, claims=lambda: ("a", "b"), sources=lambda: {"runs": {"x": 1}})
+    two = replace(STUDY, claims=lambda: ("c",), sources=lambda: {"other": {"y": 2}, "none": {}})
+    assert claims_of([one, two]) == ["a", "b", "c"]
+    assert sources_of([one, two]) == {"runs": {"x": 1}, "other": {"y": 2}, "none": {}}
+    assert claims_of([]) == [] and sources_of([]) == {}
+
+
+def test_defining_a_system_measures_nothing():
+    def fail():
+        raise AssertionError("asked too early")
+
+    assert replace(STUDY, claims=fail, sources=fail).name == "study"
+
+
+def test_a_system_trains_its_config_into_a_folder(finished, tmp_path):
+    folder = STUDY.train(CONFIG, tmp_path / "run", "cpu", progress=False, command="as typed", stop=20)
+    assert STUDY.run.open(folder).steps == [0] and not STUDY.run.open(folder).finished
+    STUDY.train(CONFIG, folder, "cpu", progress=False, command="as typed")
+    assert contents(folder) == contents(finished)
+    assert STUDY.run.open(folder).record["command"] == "as typed"
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+def test_each_system_of_the_book_is_whole(system):
+    """Its parts are of one kind, and its tables show settings that it has."""
+    assert system.run.kind is system.config and set(system.columns) <= set(system.config.settings())
+    learner = system.learner(system.config(), "cpu")
+    assert learner.config == system.config() and set(learner.shown) <= set(learner.metrics) and "loss" in learner.metrics
+    assert {claim.of for claim in system.claims()} <= set(system.sources())

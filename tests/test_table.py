@@ -1,0 +1,78 @@
+"""Rows and tables: a row that lies is written anew, and the table says what the metrics say."""
+
+import csv
+import io
+import shutil
+
+import pytest
+from tiny import TINY, TinyConfig, TinyLearner
+
+from assign_add_lib.engine.sweep import sweep
+from assign_add_lib.engine.table import read_row
+
+SEEDS = {"seed": [1, 2, 3]}
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory):
+    """A finished sweep of three seeds."""
+    return sweep(TINY, [SEEDS], tmp_path_factory.mktemp("pristine"), jobs=1, progress=False).parent
+
+
+@pytest.fixture
+def swept(pristine, tmp_path):
+    return shutil.copytree(pristine, tmp_path / "swept")
+
+
+@pytest.fixture
+def no_training(monkeypatch):
+    monkeypatch.setattr(TinyLearner, "advance", lambda learner: pytest.fail("trained again"))
+
+
+def again(folder, **options):
+    return sweep(TINY, [SEEDS], folder, jobs=1, progress=False, **options)
+
+
+ROW_DAMAGE = {
+    "empty": lambda text: "",
+    "header only": lambda text: text.splitlines()[0] + "\n",
+    "cut": lambda text: text[:-20],
+    "edited": lambda text: text.replace("0.1", "0.2", 1),
+    "row twice": lambda text: text + text.splitlines()[1] + "\n",
+    "without its sum": lambda text: "".join(line.rsplit(",", 1)[0] + "\n" for line in text.splitlines()),
+    "NUL": lambda text: text.replace("8", "\0"),
+    "no text": lambda text: "\x80",
+}
+
+
+@pytest.mark.parametrize("damage", [*ROW_DAMAGE, "another's"])
+def test_a_damaged_row_is_written_anew_from_its_run(swept, pristine, no_training, damage):
+    row = swept / "seed-2" / "row.csv"
+    if damage == "another's":
+        shutil.copy(swept / "seed-1" / "row.csv", row)
+    else:
+        row.write_text(ROW_DAMAGE[damage](row.read_text()), "latin-1")
+    assert read_row(swept / "seed-2", TinyConfig(seed=2)) is None
+    assert again(swept).read_bytes() == (pristine / "table.csv").read_bytes()
+    assert row.read_bytes() == (pristine / "seed-2" / "row.csv").read_bytes()
+
+
+def test_the_table_says_what_the_metrics_say(pristine):
+    rows = list(csv.DictReader(io.StringIO((pristine / "table.csv").read_text())))
+    assert list(rows[0]) == ["seed", "steps", "loss", "size"]
+    for row, seed in zip(rows, (1, 2, 3), strict=True):
+        last = (pristine / f"seed-{seed}" / "metrics.csv").read_text().splitlines()[-1]
+        assert row == {"seed": str(seed)} | dict(zip(("steps", "loss", "size"), last.split(",")))
+
+
+@pytest.mark.parametrize("file", ["metrics.csv", "config.json"])
+def test_a_damaged_run_is_named_and_stops_no_other(swept, pristine, no_training, file):
+    for name in ("seed-1", "seed-2"):
+        (swept / name / "row.csv").unlink()
+    path = swept / "seed-2" / file
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    (swept / "table.csv").unlink()
+    with pytest.raises(ValueError, match=f"1 of 3 runs failed: seed-2: .*seed-2/{file} is damaged"):
+        again(swept)
+    lines = (pristine / "table.csv").read_text().splitlines()
+    assert (swept / "table.csv").read_text().splitlines() == [*lines[:2], lines[3]]
