@@ -14,6 +14,7 @@
   function bindSlider(figure) {
     const frames = JSON.parse(figure.querySelector("script").textContent);
     const [image, input, output] = ["img", "input", "output"].map((name) => figure.querySelector(name));
+    figure.querySelector(".control").hidden = false; // where no script runs, no control is shown
     input.addEventListener("input", () => {
       const { value, ...picture } = frames[input.valueAsNumber];
       Object.assign(image, picture);
@@ -26,7 +27,7 @@
     document.querySelectorAll(".step-slider").forEach(bindSlider);
     if (document.querySelector(".attention-view")) {
       await load("vendor/circuitsvis/iife.js");
-      await load("explore.js");
+      await load("attention.js");
     }
   });
 })();

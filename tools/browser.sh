@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to it that Chromium and its driver are there, or says in one line what to install.
+# Installs Chromium and its driver where they are missing and it can, or says in one line what to install.
 any() { for name; do command -v "$name" >/dev/null && return; done; return 1; }
 ready() { any chromium chromium-browser google-chrome && any chromedriver; }
 

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-TEMPLATE = '''\
+TEMPLATE = """\
 import importlib.util
 
 # where pip finds the book's package: filled in on the published copy
@@ -13,7 +13,7 @@ PACKAGE = "{package}"
 if importlib.util.find_spec("assign_add_lib") is None:
     if not PACKAGE:
         raise ModuleNotFoundError("assign_add_lib is missing: run `pip install .` in a checkout of the book")
-    %pip install --quiet {{PACKAGE}}'''
+    %pip install --quiet {{PACKAGE}}"""
 
 # A code cell of the text twin: its opening line and options, its source, its closing line.
 CODE_CELL = re.compile(r"(```\{code-cell\}.*?\n(?:---\n.*?\n---\n)?(?::.*?\n)*\n*)(.*?)(\n```)", re.DOTALL)

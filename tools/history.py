@@ -5,9 +5,10 @@ import bz2
 
 import torch
 
-from assign_add_lib.files import write_atomic
-from assign_add_lib.phases import history, history_text
-from assign_add_lib.runs import data_folder, load_run, shipped_runs, write_manifest
+from assign_add_lib.analysis.history import history, history_text
+from assign_add_lib.engine.files import write_atomic
+from assign_add_lib.engine.manifest import data_folder, write_manifest
+from assign_add_lib.training import load_run, shipped_runs
 
 
 def same_run(run, shipped):
@@ -32,7 +33,7 @@ def main():
             parser.error(f"{folder} is another run than the shipped {name}: its weights differ; choose a --name")
         file = f"history/{name}.csv.bz2"
         write_atomic(data_folder() / file, bz2.compress(history_text(history(run)).encode()))
-        write_manifest(remade=[file])
+        write_manifest(made=[file])
         print(f"wrote data/{file}: {len(run.steps)} steps")
 
 

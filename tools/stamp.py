@@ -15,12 +15,16 @@ def stamp(address, folder, package=None):
     """Copy the checkout into a new folder, with `address` behind the buttons and in every first cell.
 
     `package` is what pip installs where the package is missing: by default the branch `published` at the address.
+    Only files that git tracks are copied.  ValueError for an address that is more than an address.
     """
+    for text in (address, package or ""):
+        if not re.fullmatch(r"[\w.~:/@%+-]*", text, re.ASCII):
+            raise ValueError(f"an address holds letters, digits and . ~ : / @ % + - _ alone, not {text!r}")
     folder.mkdir(parents=True)
     address = address.rstrip("/").removesuffix(".git")
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = ["git", "ls-files", "-z", "--cached"]
     names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in filter(None, names.split("\0")):
+    for name in (name for name in names.split("\0") if (ROOT / name).is_file()):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target)
@@ -35,4 +39,8 @@ if __name__ == "__main__":
     parser.add_argument("address", help="the repository's public address")
     parser.add_argument("folder", type=Path, help="a new folder for the copy")
     parser.add_argument("--package", help="what pip installs instead of the branch `published` (for tests: a wheel)")
-    stamp(**vars(parser.parse_args()))
+    arguments = parser.parse_args()
+    try:
+        stamp(**vars(arguments))
+    except (ValueError, OSError) as error:
+        parser.error(error)

@@ -1,21 +1,31 @@
-"""Write the notebooks without their solutions into student/."""
+"""Write the notebooks for students into student/: plain Markdown, without solutions and answers."""
 
-import sys
+import copy
+import re
 from pathlib import Path
 
 import nbformat
+from plain import ROOT, Book, plain
 
-FOLDER = Path(__file__).resolve().parents[1] / "student"
+FOLDER = ROOT / "student"
+
+ANSWER = re.compile(r"^(`{3,})\{admonition\}.*\n:class: dropdown answer\n(?:.*\n)*?\1\n*", re.MULTILINE)
 
 
 def without_solutions(notebook):
-    """The notebook less its cells tagged `solution`."""
-    notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
+    """The notebook less its cells tagged `solution` and its blocks of the class `answer`."""
+    notebook = copy.deepcopy(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = ANSWER.sub("", cell.source + "\n").strip()
+    notebook.cells = [cell for cell in notebook.cells if cell.source and "solution" not in cell.metadata.get("tags", [])]
     return notebook
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for path in map(Path, sys.argv[1:]):
-        nbformat.write(without_solutions(nbformat.read(path, as_version=4)), FOLDER / path.name)
+    book = Book()
+    for page, notebook in book.notebooks().items():
+        if page.startswith("chapters/"):
+            nbformat.write(plain(without_solutions(notebook), page, book), FOLDER / Path(book.files[page]).name)
     print("The notebooks without solutions are in", FOLDER)

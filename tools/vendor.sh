@@ -22,7 +22,7 @@ cp "$work/axe/LICENSE" "$work/axe/axe.min.js" tests/vendor
 from importlib.metadata import files
 from pathlib import Path
 
-from assign_add_lib.explore import circuitsvis_script
+from assign_add_lib.views.attention import circuitsvis_script
 
 here = Path("assets/vendor/circuitsvis")
 here.mkdir(exist_ok=True)

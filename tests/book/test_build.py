@@ -1,0 +1,73 @@
+"""The package as others get it: a wheel with the shipped runs, and chapters that install it where it is missing."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from first_cell import first_cell
+from plain import Book
+from stamp import stamp
+
+ADDRESS = "https://github.com/OWNER/REPOSITORY"
+
+
+def run(*command, cwd):
+    """Run a command in another folder, with nothing of this checkout on Python's path."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, cwd=cwd, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """A wheel built from this checkout."""
+    root, folder = Path(__file__).resolve().parents[2], tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    run(*pip, "--wheel-dir", folder, root, cwd=folder)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture
+def fresh_python(tmp_path):
+    """The Python of a new environment that has all we have, by links, but for this package."""
+    venv.create(tmp_path / "venv", symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": tmp_path / "venv"}))
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if "assign_add" not in entry.name:
+            (packages / entry.name).symlink_to(entry)
+    return tmp_path / "venv" / "bin" / "python"
+
+
+def test_wheel_holds_the_shipped_data(wheel, root):
+    shipped = {f"assign_add_lib/{path.relative_to(root)}" for path in root.glob("data/**/*") if path.is_file()}
+    assert shipped and shipped <= set(ZipFile(wheel).namelist())
+
+
+def test_stamped_copy_points_to_the_published_branch(tmp_path):
+    stamp(ADDRESS + "/", tmp_path / "copy")
+    config = (tmp_path / "copy/_config.yml").read_text("utf-8")
+    assert f"repository:\n  url: {ADDRESS}\n  branch: published\n" in config
+    assert Book(tmp_path / "copy").site == "https://owner.github.io/REPOSITORY"
+    for chapter in (tmp_path / "copy/chapters").iterdir():
+        text = chapter.read_text("utf-8").replace('\\"', '"')
+        assert f'PACKAGE = "git+{ADDRESS}@published"' in text and 'PACKAGE = ""' not in text
+
+
+def test_unstamped_chapter_says_how_to_install(fresh_python, tmp_path):
+    script = tmp_path / "cell.ipy"
+    script.write_text(first_cell(), "utf-8")
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        run(fresh_python, "-m", "IPython", "--colors=nocolor", script, cwd=tmp_path)
+    assert "run `pip install .` in a checkout" in failure.value.stdout + failure.value.stderr
+
+
+def test_stamped_chapter_installs_the_package_and_runs(wheel, fresh_python, root, tmp_path):
+    stamp(ADDRESS, tmp_path / "copy", package=wheel.as_uri())
+    chapter = next(tmp_path.glob("copy/chapters/01_*.ipynb")).rename(tmp_path / "chapter.ipynb")
+    run(fresh_python, root / "tools/execute.py", chapter, cwd=tmp_path)
+    where = "import assign_add_lib as a; print(a.__file__); a.load_run('seed-42').weights()"
+    assert str(tmp_path / "venv") in run(fresh_python, "-c", where, cwd=tmp_path)

@@ -1,0 +1,280 @@
+"""The built book in a real browser: what each page draws, asks for, weighs, and how it reads on a phone and in the dark."""
+
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote, urlparse
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = Path(os.environ.get("ASSIGN_ADD_SITE", ROOT / "_build/html"))
+# index.html only leads on to the introduction
+PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts} - {"index.html"})
+MEGABYTE = 1_000_000
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+
+
+def pages_with(kind):
+    """The pages whose source holds such a figure; there must be some."""
+    return [page for page in PAGES if f'class="{kind}"' in (SITE / page).read_text("utf-8")] or ["none"]
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def served(folder):
+    """Serve a folder on this machine and yield its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def site():
+    """The address of the built book."""
+    if not PAGES:
+        pytest.fail(f"no page is built below {SITE}; run `make book` first")
+    with served(SITE) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Headless Chromium that reaches nothing but this machine."""
+    found = [name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)]
+    if not found or not shutil.which("chromedriver"):
+        pytest.fail("Chromium and its driver are not installed; on Debian: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which(found[0])
+    profile = tmp_path_factory.mktemp("profile")
+    for flag in (*FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_script_timeout(300)
+    yield driver
+    driver.quit()
+
+
+# resolves once the mathematics is set, every attention view has its canvases and no colour is still changing
+SETTLED = """
+const resolve = arguments[0];
+const done = () => {
+  document.getAnimations().forEach((animation) => animation.finish());
+  resolve();
+};
+const drawn = () => [...document.querySelectorAll(".attention-view")].every(
+  (figure) => figure.dataset.drawn !== undefined && figure.querySelectorAll("canvas").length === 2);
+const wait = () => drawn() ? requestAnimationFrame(() => requestAnimationFrame(done)) : setTimeout(wait, 50);
+Promise.resolve(window.MathJax?.startup?.promise).then(wait);
+"""
+
+
+def show(browser, address, width=1280, height=900, scheme="light"):
+    """Open a page in a window of this size and colour scheme, and wait until it is drawn."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.get(address)
+    browser.execute_async_script(SETTLED)
+
+
+def requests(browser):
+    """Every address asked for since the page was opened."""
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+
+
+def errors(browser):
+    """Every error in the console since the page was opened."""
+    return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def test_chapters_have_the_numbers_of_their_files(site, browser):
+    """In the list of pages, in the title and in the captions of figures."""
+    show(browser, f"{site}/intro.html")
+    links = browser.find_elements(By.CSS_SELECTOR, 'nav.bd-links a[href*="chapters/"]')
+    listed = [(link.get_attribute("href"), link.get_attribute("innerText")) for link in links]
+    chapters = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
+    assert [Path(address).stem for address, _ in listed] == chapters
+    for (_, words), name in zip(listed, chapters):
+        number = int(name[:2])
+        assert words.startswith(f"{number}. ")
+        page = (SITE / f"chapters/{name}.html").read_text("utf-8")
+        assert f'<span class="section-number">{number}. </span>' in page
+        assert f'<span class="caption-number">Fig. {number}.1 </span>' in page
+
+
+@pytest.fixture(scope="module", params=PAGES or ["none"])
+def page(request, site, browser):
+    """One page of the book, open at desktop width."""
+    show(browser, f"{site}/{request.param}")
+    return request.param
+
+
+def test_book_has_views(site):
+    text = "".join((SITE / page).read_text("utf-8") for page in PAGES)
+    assert 'class="attention-view"' in text and 'class="step-slider"' in text and 'class="math ' in text
+
+
+def test_page_is_quiet_and_alone(page, browser, site):
+    assert not errors(browser)
+    asked = requests(browser)
+    assert f"{site}/{page}" in asked
+    assert not [url for url in asked if urlparse(url).scheme in ("http", "https") and not url.startswith(site)]
+
+
+def test_mathematics_is_drawn(page, browser):
+    sources, drawn, broken = browser.execute_script("""
+        const sizes = [...document.querySelectorAll("article mjx-container")].map((math) => {
+          const { width, height } = math.getBoundingClientRect();
+          return !math.checkVisibility() || width * height > 0;  // closed boxes hold mathematics without a size
+        });
+        const count = (selector) => document.querySelectorAll(selector).length;
+        return [count("article .math"), sizes, count("mjx-merror")];
+    """)
+    assert len(drawn) >= sources and all(drawn) and broken == 0
+
+
+@pytest.mark.parametrize("page", pages_with("attention-view"), indirect=True)
+def test_attention_is_drawn(page, browser):
+    canvases = browser.find_elements(By.CSS_SELECTOR, ".attention-view canvas")
+    assert canvases
+    for canvas in canvases:
+        width, colours = browser.execute_script(COLOURS, canvas)
+        assert width >= 250 and colours > 20
+
+
+COLOURS = """
+const canvas = arguments[0];
+const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+return [canvas.getBoundingClientRect().width, new Set(new Uint32Array(data.buffer)).size];
+"""
+
+
+@pytest.mark.parametrize("page", pages_with("step-slider"), indirect=True)
+def test_sliders_move_by_keyboard(page, browser):
+    figures = browser.find_elements(By.CLASS_NAME, "step-slider")
+    assert figures
+    for figure in figures:
+        slider = figure.find_element(By.TAG_NAME, "input")
+
+        def seen(figure=figure, slider=slider):
+            image, output = figure.find_element(By.TAG_NAME, "img"), figure.find_element(By.TAG_NAME, "output")
+            browser.execute_async_script("arguments[0].decode().then(arguments[1])", image)
+            assert output.text == slider.get_attribute("aria-valuetext")
+            return image.get_attribute("src"), image.get_attribute("alt"), output.text
+
+        views = [seen()]
+        for key in (Keys.ARROW_LEFT, Keys.HOME, Keys.END):
+            slider.send_keys(key)
+            views.append(seen())
+        last, before, first, again = views
+        assert last == again
+        assert all(a != b for a, b in zip(last, before)) and all(a != b for a, b in zip(last, first))
+
+
+def test_nothing_sticks_out_on_a_phone(page, browser, site):
+    show(browser, f"{site}/{page}", width=390, height=844)
+    assert browser.execute_script("return [document.documentElement.scrollWidth <= innerWidth, innerWidth]") == [True, 390]
+    assert browser.execute_script(STICKING_OUT) == []
+
+
+# what lies beyond the right edge with no box around it that scrolls; assistive MathML is for screen readers alone
+STICKING_OUT = """
+const scrolls = (element) => element.matches("article *")
+  && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+return [...document.querySelectorAll("article *:not(mjx-assistive-mml, mjx-assistive-mml *)")]
+  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element))
+  .map((element) => element.outerHTML.slice(0, 200));
+"""
+
+
+def test_dark_theme_is_readable(page, browser, site):
+    show(browser, f"{site}/{page}", scheme="dark")
+    assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
+    text, pictures = browser.execute_script(READABILITY)
+    assert [entry for entry in text if entry["contrast"] < 4.5] == []
+    assert [entry for entry in pictures if entry["lightness"] < 0.9 or entry["filter"] != "none"] == []
+
+
+READABILITY = """
+const rgba = (colour) => colour.match(/[\\d.]+/g).map(Number);
+const ground = (element) => {
+  const [r, g, b, alpha = 1] = rgba(getComputedStyle(element).backgroundColor);
+  return alpha > 0.5 || !element.parentElement ? [r, g, b] : ground(element.parentElement);
+};
+const lightness = (rgb) => rgb.slice(0, 3)
+  .map((part) => part / 255)
+  .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = (element) => {
+  const [dark, light] = [rgba(getComputedStyle(element).color), ground(element)].map(lightness).sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+};
+const all = (selector) => [...document.querySelectorAll(selector)];
+return [
+  all("article :is(p, li, td, th, figcaption, figcaption *, output, label)").map((element) => (
+    { text: element.textContent.slice(0, 40), contrast: contrast(element) })),
+  all("article img, article .attention-view .view").map((element) => ({
+    alt: element.alt, lightness: lightness(ground(element)), filter: getComputedStyle(element).filter })),
+];
+"""
+
+
+@pytest.mark.parametrize("scheme, rules", [("light", "undefined"), ("dark", "['color-contrast', 'link-in-text-block']")])
+def test_nothing_serious_for_axe(page, browser, site, scheme, rules):
+    """All rules once, and those of colours in the dark theme again: nothing else differs there."""
+    show(browser, f"{site}/{page}", scheme=scheme)
+    browser.execute_script((ROOT / "tests/vendor/axe.min.js").read_text("utf-8"))
+    run = f"axe.run(document, {{ resultTypes: ['violations'], runOnly: {rules} }})"
+    violations = browser.execute_async_script(f"{run}.then((found) => arguments[0](found.violations))")
+    assert [
+        (found["id"], node["html"])
+        for found in violations
+        if found["impact"] in ("serious", "critical")
+        for node in found["nodes"]
+    ] == []
+
+
+def test_page_weighs_less_than_a_megabyte(page, browser):
+    images = browser.execute_script("return [...document.images].map((image) => image.currentSrc || image.src)")
+    paths = {unquote(urlparse(source).path).lstrip("/") for source in images if source.startswith("http")}
+    own = {page, *(path for path in paths if not path.startswith("_static/"))}
+    assert sum((SITE / path).stat().st_size for path in own) < MEGABYTE
+
+
+def test_live_output_draws_without_the_site(browser, tmp_path, monkeypatch):
+    from assign_add_lib.model import Weights
+    from assign_add_lib.views.attention import attention_view
+
+    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
+    view = attention_view(Weights.init(seed=1), "c=1, b=17, b+19=?").data
+    (tmp_path / "output.html").write_text(f"<!doctype html><link rel=icon href=data:,>{view}{view}", "utf-8")
+    with served(tmp_path) as address:
+        show(browser, f"{address}/output.html")
+        assert not errors(browser)
+        assert not [url for url in requests(browser) if url.startswith("http") and not url.startswith(address)]
+        canvases = browser.find_elements(By.CSS_SELECTOR, ".attention-view canvas")
+        assert len(canvases) == 4
+        assert all(browser.execute_script(COLOURS, canvas)[1] > 20 for canvas in canvases)

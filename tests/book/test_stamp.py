@@ -1,0 +1,41 @@
+"""The stamped copy takes an address and tracked files, and nothing else."""
+
+import subprocess
+
+import pytest
+import stamp as tool
+from first_cell import first_cell
+
+ADDRESS = "https://github.com/OWNER/REPOSITORY"
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A small checkout with one chapter, and a file that git does not track."""
+    place = tmp_path / "checkout"
+    (place / "chapters").mkdir(parents=True)
+    (place / "_config.yml").write_text("repository:\n  url: none\n")
+    (place / "chapters" / "01.md").write_text("```{code-cell} ipython3\n\n" + first_cell() + "\n```\n")
+    for command in (["init", "--quiet"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=place, check=True)
+    (place / ".env").write_text("TOKEN=secret")
+    monkeypatch.setattr(tool, "ROOT", place)
+    return place
+
+
+@pytest.mark.parametrize(
+    "address",
+    [ADDRESS + '"; import os #', ADDRESS + "\nbranch: main", ADDRESS + "'", ADDRESS + "\\", "a b", "{x}"],
+)
+def test_an_address_that_is_more_is_refused(checkout, tmp_path, address):
+    for arguments in ((address, tmp_path / "copy"), (ADDRESS, tmp_path / "copy", address)):
+        with pytest.raises(ValueError, match="an address holds letters"):
+            tool.stamp(*arguments)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_only_tracked_files_are_copied(checkout, tmp_path):
+    tool.stamp(ADDRESS, tmp_path / "copy")
+    assert sorted(path.name for path in (tmp_path / "copy").rglob("*") if path.is_file()) == ["01.md", "_config.yml"]
+    assert (tmp_path / "copy" / "_config.yml").read_text() == f"repository:\n  url: {ADDRESS}\n"
+    assert f'PACKAGE = "git+{ADDRESS}@published"' in (tmp_path / "copy" / "chapters" / "01.md").read_text()

@@ -1,0 +1,159 @@
+"""Functions of one name do one thing: what a chapter builds and what the package has under the same name agree.
+
+A pair is a function (or class) defined in a chapter and a public function, class or method of the package with its name.
+Every pair has a case here, which runs both on the same random inputs.  What differs on purpose is named differently.
+"""
+
+import ast
+import importlib
+import inspect
+import math
+import pkgutil
+from collections import defaultdict
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+
+import jupytext
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from small import SIZES, problems, random_weights
+
+import assign_add_lib
+from assign_add_lib import Task
+
+CHAPTERS = sorted((Path(__file__).resolve().parents[2] / "chapters").glob("*.md"))
+METHODS = FunctionType | classmethod | staticmethod
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def public():
+    """The package's public functions, classes and methods by their bare name: name -> {dotted name: object}."""
+    found = defaultdict(dict)
+    for module in pkgutil.walk_packages(assign_add_lib.__path__, "assign_add_lib."):
+        # the command lines have no names to import; a check is named after what it judges
+        if module.name.endswith("__main__") or module.name.startswith("assign_add_lib.checks"):
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if getattr(value, "__module__", None) == module.name and callable(value) and not name.startswith("_"):
+                where = module.name.removeprefix("assign_add_lib.")
+                found[name][f"{where}.{name}"] = value
+                for method, kind in vars(value).items() if inspect.isclass(value) else ():
+                    # a name that torch gives, as `forward`, nobody chose
+                    if isinstance(kind, METHODS) and not method.startswith("_") and not hasattr(torch.nn.Module, method):
+                        found[method][f"{where}.{name}.{method}"] = getattr(value, method)
+    return found
+
+
+def cells(path):
+    """The parsed code cells of a chapter's own text."""
+    for cell in jupytext.read(path).cells:
+        if cell.cell_type == "code" and not {"remove-cell", "exercise", "solution"} & set(cell.metadata.get("tags", [])):
+            yield ast.parse(cell.source)
+
+
+def defined(tree):
+    """The names of the functions and classes that a piece of code defines, inner ones too, but for methods."""
+    methods = {id(each) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for each in node.body}
+    return [node.name for node in ast.walk(tree) if isinstance(node, DEFINITIONS) and id(node) not in methods]
+
+
+def bound(statement):
+    """The names that a statement at the top of a cell gives a meaning."""
+    if isinstance(statement, DEFINITIONS):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def built(stem, name):
+    """A chapter's own function: the cells before it run as far as the function needs them, and no further."""
+    statements = [statement for tree in cells(next(path for path in CHAPTERS if path.stem == stem)) for statement in tree.body]
+    place = next(i for i, each in enumerate(statements) if isinstance(each, DEFINITIONS) and each.name == name)
+    needed, kept = {name}, []
+    for statement in reversed(statements[: place + 1]):
+        if bound(statement) & needed:
+            kept.insert(0, statement)
+            needed |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    names = {}
+    exec(compile(ast.Module(kept, []), stem, "exec"), names)
+    return names[name]
+
+
+def same_forward(ours, theirs):
+    for size in SIZES[:2]:
+        w, tokens = random_weights(*size), problems(size[0], 20)[0]
+        torch.testing.assert_close(ours(w, tokens), theirs(w, tokens))
+
+
+def same_spectrum(ours, theirs):
+    generator = torch.Generator().manual_seed(0)
+    for columns in (1, 7):
+        table = torch.randn(Task().n_numbers, columns, generator=generator)
+        torch.testing.assert_close(ours(table), theirs(table))
+
+
+def random_series():
+    """Series that stand above one half for long, for a moment, from some step on, or never."""
+    rng = np.random.default_rng(0)
+    for top in (0.3, 0.9, 1.2):
+        for _ in range(100):
+            values = rng.random(30) * np.linspace(rng.random(), top, 30)
+            yield pd.Series(values, index=range(0, 3000, 100))
+
+
+def same_arrival(ours, theirs):
+    answers = {(ours(series, 0.5), theirs(series, 0.5)) for series in random_series()}
+    assert all(a == b for a, b in answers) and (None, None) in answers and len(answers) > 5
+    assert all(ours(series, 0.5, 0) == theirs(series, 0.5, 0) for series in random_series())
+
+
+def same_arrival_in_a_run(ours, theirs):
+    for series in random_series():
+        step = ours(series, 0.5)
+        run = SimpleNamespace(metrics=pd.DataFrame({"measure": series}))
+        assert theirs(run, "measure", 0.5) == (math.inf if step is None else step)
+
+
+def same_interval(ours, theirs):
+    rng = np.random.default_rng(0)
+    for size in (1, 3, 10):
+        values = rng.normal(size=size)
+        values[1:][rng.random(size - 1) < 0.3] = math.inf
+        for given in (values.tolist(), pd.Series(values)):
+            assert tuple(ours(given)) == theirs(given)
+    assert tuple(ours(values, draws=50, seed=1)) == theirs(values, draws=50, seed=1)
+
+
+CASES = {  # chapter, name in the package -> a function that compares the two
+    ("02_model", "model.forward"): same_forward,
+    ("07_fourier", "analysis.fourier.spectrum"): same_spectrum,
+    ("11_phases", "analysis.phases.arrival"): same_arrival,
+    ("11_phases", "claims.evidence.Evidence.arrival"): same_arrival_in_a_run,
+    ("12_scoreboard", "engine.scoreboard.median_interval"): same_interval,
+}
+PUBLIC = public()
+DEFINED = {(path.stem, name) for path in CHAPTERS for tree in cells(path) for name in defined(tree)}
+PAIRS = sorted((stem, dotted) for stem, name in DEFINED for dotted in PUBLIC.get(name, ()))
+
+
+def test_the_enumeration_finds_functions_classes_and_methods():
+    assert {"theory.forward.attention", "views.attention.attention"} == set(PUBLIC["attention"])
+    assert set(PUBLIC["forward"]) == {"model.forward"}
+    assert "task.Split.draw" in PUBLIC["draw"] and "task.Problem" in PUBLIC["Problem"]
+    tree = ast.parse("class A:\n def b(self):\n  def c(): pass\nfor i in x:\n def d(): pass")
+    assert sorted(defined(tree)) == ["A", "c", "d"]
+
+
+@pytest.mark.parametrize("chapter, dotted", PAIRS)
+def test_one_name_one_behaviour(chapter, dotted):
+    name = dotted.rpartition(".")[2]
+    case = CASES.get((chapter, dotted))
+    assert case, f"{chapter} defines {name}, as the package does in {dotted}: give it another name there, or a case here"
+    case(built(chapter, name), PUBLIC[name][dotted])
+
+
+def test_every_case_has_a_pair():
+    assert set(CASES) == set(PAIRS)
