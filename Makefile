@@ -10,17 +10,30 @@ ARGS    ?= --seed 42 --threads 1
 
 export ASSIGN_ADD_RENDER = static
 export PYTHONHASHSEED = 0
+# Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book test train execute serve student lint browser clean
+.PHONY: book test oldest newest train execute serve student lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
 	@test -s $(INDEX)
+	@$(BIN)/python tools/plain.py _build/html/_sources
 	@echo "The book is at $(abspath $(INDEX))"
 
 test: browser lint book
 	OMP_NUM_THREADS=1 $(BIN)/pytest chapters algorithm.ipynb --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
 	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n $(WORKERS) --dist loadfile
+
+# The package with the lowest and the highest versions that pyproject.toml allows, each in an environment of its own.
+oldest: RESOLUTION = lowest-direct
+newest: RESOLUTION = highest
+oldest newest: export UV_TORCH_BACKEND ?= cpu
+oldest newest:
+	test -x .venv-$@/bin/python || $(PYTHON) -m venv .venv-$@
+	.venv-$@/bin/pip install $(PIP) uv
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python --resolution $(RESOLUTION) -e ".[cluster,test]"
+	OMP_NUM_THREADS=1 .venv-$@/bin/pytest tests --ignore tests/book -n $(WORKERS) --dist loadfile
 
 train: $(READY)
 	$(BIN)/python -m assign_add_lib train $(RUN) $(ARGS)
@@ -29,7 +42,7 @@ execute: $(READY)
 	$(BIN)/python tools/execute.py chapters/*.md algorithm.md
 
 student: $(READY)
-	$(BIN)/python tools/student.py chapters/*.ipynb
+	$(BIN)/python tools/student.py
 
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind localhost 8000
