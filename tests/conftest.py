@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from small import CONFIG
+from tiny import TinyLearner, tiny_sweep
 
 from assign_add_lib import train
 from assign_add_lib.engine import manifest
@@ -65,3 +66,19 @@ def half(tmp_path_factory):
 def stopped(half, tmp_path):
     """A copy of the stopped run, to be damaged or taken up."""
     return shutil.copytree(half, tmp_path / "run")
+
+
+@pytest.fixture(scope="session")
+def pristine_sweep(tmp_path_factory):
+    """A finished sweep of three tiny seeds."""
+    return tiny_sweep(tmp_path_factory.mktemp("pristine")).parent
+
+
+@pytest.fixture
+def tiny_swept(pristine_sweep, tmp_path):
+    return shutil.copytree(pristine_sweep, tmp_path / "swept")
+
+
+@pytest.fixture
+def no_training(monkeypatch):
+    monkeypatch.setattr(TinyLearner, "advance", lambda learner: pytest.fail("trained again"))

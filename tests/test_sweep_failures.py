@@ -2,13 +2,12 @@
 
 import errno
 import os
-import shutil
 from dataclasses import replace
 
 import joblib
 import pytest
 import torch
-from tiny import TINY, TinyConfig, TinyEnsemble, TinyLearner, tiny
+from tiny import TINY, TinyConfig, TinyEnsemble, TinyLearner, tiny, tiny_sweep
 
 from assign_add_lib.engine import sweep as module
 from assign_add_lib.engine.cli import whole_numbers
@@ -17,44 +16,21 @@ from assign_add_lib.engine.sweep import grid, sweep
 from assign_add_lib.systems import STUDY
 from assign_add_lib.training import StudyLearner, TrainConfig
 
-SEEDS = {"seed": [1, 2, 3]}
-
-
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    """A finished sweep of three seeds."""
-    return sweep(TINY, [SEEDS], tmp_path_factory.mktemp("pristine"), jobs=1, progress=False).parent
-
-
-@pytest.fixture
-def swept(pristine, tmp_path):
-    return shutil.copytree(pristine, tmp_path / "swept")
-
-
-@pytest.fixture
-def no_training(monkeypatch):
-    monkeypatch.setattr(TinyLearner, "advance", lambda learner: pytest.fail("trained again"))
-
-
-def again(folder, **options):
-    return sweep(TINY, [SEEDS], folder, jobs=1, progress=False, **options)
-
-
 # 10: runs that fail beside others
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_run_that_diverges_stops_no_other(tmp_path, pristine, together):
+def test_a_run_that_diverges_stops_no_other(tmp_path, pristine_sweep, together):
     parts = [{"seed": [1, 2], "lr": [1e30, 0.1]}]
     with pytest.raises(ValueError, match="2 of 4 runs failed: seed-1_lr-1e.30: the loss is (inf|nan) at step"):
         sweep(TINY, parts, tmp_path, jobs=1, together=together, device="cpu", progress=False)
     for seed in (1, 2):
-        ours, theirs = tmp_path / f"seed-{seed}_lr-0.1" / "metrics.csv", pristine / f"seed-{seed}" / "metrics.csv"
+        ours, theirs = tmp_path / f"seed-{seed}_lr-0.1" / "metrics.csv", pristine_sweep / f"seed-{seed}" / "metrics.csv"
         assert ours.read_bytes() == theirs.read_bytes()
     assert len((tmp_path / "table.csv").read_text().splitlines()) == 3
 
 
-def test_a_run_that_cannot_be_written_stops_no_other_beside_it(tmp_path, pristine, monkeypatch):
+def test_a_run_that_cannot_be_written_stops_no_other_beside_it(tmp_path, pristine_sweep, monkeypatch):
     replace_file = os.replace
 
     def full(source, target):
@@ -64,9 +40,9 @@ def test_a_run_that_cannot_be_written_stops_no_other_beside_it(tmp_path, pristin
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(ValueError, match="1 of 3 runs failed: seed-2: cannot write .*No space left"):
-        again(tmp_path, together=True, device="cpu")
+        tiny_sweep(tmp_path, together=True, device="cpu")
     monkeypatch.undo()
-    assert again(tmp_path).read_bytes() == (pristine / "table.csv").read_bytes()
+    assert tiny_sweep(tmp_path).read_bytes() == (pristine_sweep / "table.csv").read_bytes()
 
 
 def test_the_study_tells_of_divergence_before_its_probes_do():
@@ -87,12 +63,12 @@ def test_a_weight_that_is_no_number_is_divergence_even_where_the_loss_is_fine(tm
         learner.evaluated()
 
 
-def test_a_run_that_is_given_up_goes_on_later(tmp_path, pristine):
+def test_a_run_that_is_given_up_goes_on_later(tmp_path, pristine_sweep):
     answers = iter([True] * 5 + [False] * 3)
     said = module._finish(TINY, TinyConfig(seed=1), tmp_path / "seed-1", "cpu", "", lambda: next(answers))
     assert said == "seed-1: given up by the sweep"
     assert (tmp_path / "seed-1" / "metrics.csv").read_text().splitlines()[-1].startswith("4,")
-    assert again(tmp_path).read_bytes() == (pristine / "table.csv").read_bytes()
+    assert tiny_sweep(tmp_path).read_bytes() == (pristine_sweep / "table.csv").read_bytes()
 
 
 # 14, 16: how much at once
@@ -138,15 +114,15 @@ def test_a_table_that_cannot_be_written_is_found_before_training(tmp_path, no_tr
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("x")
     with pytest.raises((ValueError, OSError), match="folder is a folder|cannot write .*file/table.csv: Not a directory"):
-        again(tmp_path / "swept", table=tmp_path / place)
+        tiny_sweep(tmp_path / "swept", table=tmp_path / place)
     assert untouched(tmp_path / "swept")
 
 
-def test_a_table_has_one_writer(swept):
+def test_a_table_has_one_writer(tiny_swept):
     from assign_add_lib.engine.lock import lock_file
 
-    with lock_file(swept / "table.csv"), pytest.raises(ValueError, match="table.csv is being written by another process"):
-        again(swept)
+    with lock_file(tiny_swept / "table.csv"), pytest.raises(ValueError, match="table.csv is being written by another process"):
+        tiny_sweep(tiny_swept)
 
 
 @pytest.mark.parametrize("options, said", [({"device": "xpu"}, "on cpu or cuda, not on 'xpu'"), ({}, "cannot write")])
@@ -169,12 +145,12 @@ def test_many_failures_are_told_in_short(tmp_path):
     assert len(str(refusal.value)) < 1000
 
 
-def test_leftovers_of_killed_sweeps_go(swept):
-    left = [swept / ".table.csv.abc.part", swept / "seed-2" / ".row.csv.abc.part"]
+def test_leftovers_of_killed_sweeps_go(tiny_swept):
+    left = [tiny_swept / ".table.csv.abc.part", tiny_swept / "seed-2" / ".row.csv.abc.part"]
     for path in left:
         path.write_text("x")
-    (swept / "seed-2" / "row.csv").unlink()
-    again(swept)
+    (tiny_swept / "seed-2" / "row.csv").unlink()
+    tiny_sweep(tiny_swept)
     assert not any(path.exists() for path in left)
 
 

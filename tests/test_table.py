@@ -5,33 +5,9 @@ import io
 import shutil
 
 import pytest
-from tiny import TINY, TinyConfig, TinyLearner
+from tiny import TinyConfig, tiny_sweep
 
-from assign_add_lib.engine.sweep import sweep
 from assign_add_lib.engine.table import read_row
-
-SEEDS = {"seed": [1, 2, 3]}
-
-
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    """A finished sweep of three seeds."""
-    return sweep(TINY, [SEEDS], tmp_path_factory.mktemp("pristine"), jobs=1, progress=False).parent
-
-
-@pytest.fixture
-def swept(pristine, tmp_path):
-    return shutil.copytree(pristine, tmp_path / "swept")
-
-
-@pytest.fixture
-def no_training(monkeypatch):
-    monkeypatch.setattr(TinyLearner, "advance", lambda learner: pytest.fail("trained again"))
-
-
-def again(folder, **options):
-    return sweep(TINY, [SEEDS], folder, jobs=1, progress=False, **options)
-
 
 ROW_DAMAGE = {
     "empty": lambda text: "",
@@ -46,33 +22,33 @@ ROW_DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", [*ROW_DAMAGE, "another's"])
-def test_a_damaged_row_is_written_anew_from_its_run(swept, pristine, no_training, damage):
-    row = swept / "seed-2" / "row.csv"
+def test_a_damaged_row_is_written_anew_from_its_run(tiny_swept, pristine_sweep, no_training, damage):
+    row = tiny_swept / "seed-2" / "row.csv"
     if damage == "another's":
-        shutil.copy(swept / "seed-1" / "row.csv", row)
+        shutil.copy(tiny_swept / "seed-1" / "row.csv", row)
     else:
         row.write_text(ROW_DAMAGE[damage](row.read_text()), "latin-1")
-    assert read_row(swept / "seed-2", TinyConfig(seed=2)) is None
-    assert again(swept).read_bytes() == (pristine / "table.csv").read_bytes()
-    assert row.read_bytes() == (pristine / "seed-2" / "row.csv").read_bytes()
+    assert read_row(tiny_swept / "seed-2", TinyConfig(seed=2)) is None
+    assert tiny_sweep(tiny_swept).read_bytes() == (pristine_sweep / "table.csv").read_bytes()
+    assert row.read_bytes() == (pristine_sweep / "seed-2" / "row.csv").read_bytes()
 
 
-def test_the_table_says_what_the_metrics_say(pristine):
-    rows = list(csv.DictReader(io.StringIO((pristine / "table.csv").read_text())))
+def test_the_table_says_what_the_metrics_say(pristine_sweep):
+    rows = list(csv.DictReader(io.StringIO((pristine_sweep / "table.csv").read_text())))
     assert list(rows[0]) == ["seed", "steps", "loss", "size"]
     for row, seed in zip(rows, (1, 2, 3), strict=True):
-        last = (pristine / f"seed-{seed}" / "metrics.csv").read_text().splitlines()[-1]
+        last = (pristine_sweep / f"seed-{seed}" / "metrics.csv").read_text().splitlines()[-1]
         assert row == {"seed": str(seed)} | dict(zip(("steps", "loss", "size"), last.split(",")))
 
 
 @pytest.mark.parametrize("file", ["metrics.csv", "config.json"])
-def test_a_damaged_run_is_named_and_stops_no_other(swept, pristine, no_training, file):
+def test_a_damaged_run_is_named_and_stops_no_other(tiny_swept, pristine_sweep, no_training, file):
     for name in ("seed-1", "seed-2"):
-        (swept / name / "row.csv").unlink()
-    path = swept / "seed-2" / file
+        (tiny_swept / name / "row.csv").unlink()
+    path = tiny_swept / "seed-2" / file
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    (swept / "table.csv").unlink()
+    (tiny_swept / "table.csv").unlink()
     with pytest.raises(ValueError, match=f"1 of 3 runs failed: seed-2: .*seed-2/{file} is damaged"):
-        again(swept)
-    lines = (pristine / "table.csv").read_text().splitlines()
-    assert (swept / "table.csv").read_text().splitlines() == [*lines[:2], lines[3]]
+        tiny_sweep(tiny_swept)
+    lines = (pristine_sweep / "table.csv").read_text().splitlines()
+    assert (tiny_swept / "table.csv").read_text().splitlines() == [*lines[:2], lines[3]]

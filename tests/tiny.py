@@ -7,6 +7,7 @@ from torch import Tensor
 
 from assign_add_lib.engine.learner import Config, Learner
 from assign_add_lib.engine.runs import RunFolder
+from assign_add_lib.engine.sweep import sweep
 from assign_add_lib.engine.system import System
 
 
@@ -77,3 +78,11 @@ TINY = System("tiny", TinyConfig, TinyLearner, TinyRun, ensemble=TinyEnsemble)
 def tiny(folder, stop=None, **settings):
     """Train a run into a folder."""
     return TINY.train(TinyConfig(**settings), folder, "cpu", progress=False, stop=stop)
+
+
+SEEDS = {"seed": [1, 2, 3]}
+
+
+def tiny_sweep(folder, **options):
+    """Train three seeds into a folder, or what is left of them."""
+    return sweep(TINY, [SEEDS], folder, jobs=1, progress=False, **options)
