@@ -87,9 +87,17 @@ asyncio.run(run())
 """
 
 
-def test_a_scheduler_that_is_killed_is_one_line(tmp_path, monkeypatch):
-    from distributed import config
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_scheduler_that_is_killed_is_one_line(tmp_path, monkeypatch, closes):
+    """Also where its client cannot be closed any more, which Dask's timeouts at times bring about."""
+    from distributed import Client, config
 
+    def close(client, closed=Client.close):
+        closed(client)
+        if not closes:
+            raise RuntimeError("Cannot change state of expiring Timeout")
+
+    monkeypatch.setattr(Client, "close", close)
     monkeypatch.setitem(config["distributed"]["comm"]["timeouts"], "connect", "1s")
     command = [sys.executable, "-c", SCHEDULER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:

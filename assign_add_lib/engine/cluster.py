@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from threading import Event
 from time import monotonic
 from typing import Any
@@ -26,11 +27,29 @@ def _do(job: Job) -> Any:
     return job(wanted)
 
 
+@contextmanager
+def _connected(scheduler: str) -> Iterator:
+    """A client of the scheduler; closing it says nothing, as it may fail in many ways once the scheduler is gone."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("the dask backend needs the package distributed: pip install distributed") from None
+    try:
+        client = Client(scheduler, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise OSError(f"there is no Dask scheduler at {scheduler}: {error}") from None
+    try:
+        yield client
+    finally:
+        with suppress(Exception):
+            client.close()
+
+
 def _workers(client) -> int | None:
     """How many workers the scheduler has now; None where it does not answer."""
     try:
         return len(client.ncores()) if client.status == "running" else None
-    except (OSError, CancelledError):
+    except Exception:
         return None
 
 
@@ -41,15 +60,8 @@ def on_cluster(scheduler: str, jobs: Mapping[str, Job]) -> Iterator[tuple[str, A
     without the package `distributed`, OSError where no scheduler answers, RuntimeError where the scheduler goes away, or
     has no worker for `PATIENCE` seconds.
     """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ValueError("the dask backend needs the package distributed: pip install distributed") from None
-    try:
-        client = Client(scheduler, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise OSError(f"there is no Dask scheduler at {scheduler}: {error}") from None
-    with client:
+    gone = RuntimeError(f"the scheduler {scheduler} went away; run the same command again to continue")
+    with _connected(scheduler) as client:
         names, ended = {client.submit(_do, job, pure=False): name for name, job in jobs.items()}, Event()
         for future in names:
             future.add_done_callback(lambda _: ended.set())
@@ -58,10 +70,14 @@ def on_cluster(scheduler: str, jobs: Mapping[str, Job]) -> Iterator[tuple[str, A
             ended.wait(LOOK)
             ended.clear()
             for future in [each for each in names if each.status in ("finished", "error")]:
-                yield names.pop(future), future.exception() or future.result()
+                try:
+                    outcome = future.exception() or future.result()
+                except (OSError, CancelledError):
+                    raise gone from None
+                yield names.pop(future), outcome
             workers = _workers(client)
             if workers is None or any(each.cancelled() for each in names):
-                raise RuntimeError(f"the scheduler {scheduler} went away; run the same command again to continue")
+                raise gone
             last_seen = monotonic() if workers else last_seen
             if monotonic() - last_seen > PATIENCE:
                 raise RuntimeError(f"the scheduler {scheduler} has no workers; run the same command again to continue")
