@@ -23,7 +23,7 @@ book: $(READY)
 
 test: browser lint book
 	OMP_NUM_THREADS=1 $(BIN)/pytest chapters algorithm.ipynb --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
-	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest tests -n $(WORKERS) --dist loadfile
 
 # The package with the lowest and the highest versions that pyproject.toml allows, each in an environment of its own.
 oldest: RESOLUTION = lowest-direct
@@ -33,7 +33,7 @@ oldest newest:
 	test -x .venv-$@/bin/python || $(PYTHON) -m venv .venv-$@
 	.venv-$@/bin/pip install $(PIP) uv
 	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python --resolution $(RESOLUTION) -e ".[cluster,test]"
-	OMP_NUM_THREADS=1 .venv-$@/bin/pytest tests --ignore tests/book -n $(WORKERS) --dist loadfile
+	.venv-$@/bin/pytest tests --ignore tests/book -n $(WORKERS) --dist loadfile
 
 train: $(READY)
 	$(BIN)/python -m assign_add_lib train $(RUN) $(ARGS)

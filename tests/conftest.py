@@ -1,5 +1,6 @@
-"""What the tests share: the checkout's root, precision and threads, a data folder of our own, and a run that is trained once."""
+"""What the tests share: the checkout's root, threads and precision, a data folder of our own, and a run that is trained once."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -11,19 +12,14 @@ from tiny import TinyLearner, tiny_sweep
 from assign_add_lib import train
 from assign_add_lib.engine import manifest
 
+# equal bits need equal sums, and so equal numbers of threads here and in child processes
+os.environ["OMP_NUM_THREADS"] = "1"
+torch.set_num_threads(1)
+
 
 @pytest.fixture(scope="session")
 def root():
     return Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture
-def one_thread():
-    """Equal bits need equal sums, and so equal numbers of threads here and in child processes."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture
@@ -42,11 +38,8 @@ def own_data(tmp_path, monkeypatch):
 
 
 def trained(folder, stop=None):
-    """Train the small run into a folder, on one thread."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    """Train the small run into a folder."""
     train(CONFIG, folder, "cpu", progress=False, stop=stop)
-    torch.set_num_threads(threads)
     return folder
 
 

@@ -15,8 +15,6 @@ from assign_add_lib.engine.cli import run_command
 from assign_add_lib.engine.files import load_tensors
 from assign_add_lib.engine.scoreboard import load_board
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def command(*arguments):
     """The exit code of a command of a program that knows the toy alone."""
@@ -51,7 +49,7 @@ run_command({"toy": TOY}, {}, sys.argv[1:])
 def test_it_trains_is_killed_and_goes_on_to_the_same_bits(root, tmp_path, capsys):
     options = ["--seed", "3", "--width", "5", "--device", "cpu", "--threads", "1", "--quiet"]
     assert command("train", "toy", tmp_path / "whole", *options) == 0
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
     killed = [sys.executable, "-c", KILLED, "train", "toy", tmp_path / "run", *options]
     assert subprocess.run(killed, env=environment).returncode == -signal.SIGKILL
     assert load_tensors(tmp_path / "run" / "state.safetensors")[1]["step"] == "30"

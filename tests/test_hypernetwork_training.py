@@ -32,7 +32,6 @@ GIVEN = replace(CONFIG, given_code=True)
 ID, OOD = "in distribution", "out of distribution"
 
 train = SYSTEMS["hypernetwork"].train
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_r_squared_is_that_of_scikit_learn():

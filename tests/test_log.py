@@ -13,8 +13,6 @@ from assign_add_lib.engine.files import load_tensors, save_tensors
 from assign_add_lib.engine.runs import checkpoint_path
 from assign_add_lib.training import METRICS, StudyLearner
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.fixture(scope="module")
 def whole(finished):

@@ -17,8 +17,6 @@ from assign_add_lib.engine.files import load_tensors
 from assign_add_lib.engine.runs import checkpoint_path
 from assign_add_lib.training import StudyLearner
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.fixture(scope="module")
 def whole(finished):
@@ -78,7 +76,7 @@ train(CONFIG, folder, progress=False)
 )
 def test_a_killed_run_goes_on_to_the_same_bits(root, whole, tmp_path, name, times, reached):
     """kill -9 as a file is about to be renamed for the n-th time, or before the n-th step."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
     arguments = [sys.executable, "-c", KILLED, tmp_path / "run", name, str(times)]
     assert subprocess.run(arguments, env=environment).returncode == -signal.SIGKILL
     state = tmp_path / "run" / "state.safetensors"

@@ -208,7 +208,7 @@ def test_help_names_every_option(capsys, command, words):
 
 def python_m(root: Path, *arguments: str | bytes) -> subprocess.CompletedProcess:
     """The command as a reader runs it, in a process of its own."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
+    environment = os.environ | {"PYTHONPATH": str(root)}
     return subprocess.run([sys.executable, "-m", "assign_add_lib", *arguments], env=environment, capture_output=True)
 
 

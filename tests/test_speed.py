@@ -17,7 +17,7 @@ LARGER = replace(CONFIG, batch_size=64, d_model=32)
 
 
 @pytest.fixture(autouse=True)
-def one_thread(monkeypatch):
+def timed_on_one_thread(monkeypatch):
     """Nothing here is timed in earnest, and two threads beside other tests wait for each other."""
     monkeypatch.setattr(speed, "THREADS", 1)
 

@@ -8,8 +8,6 @@ from small import CONFIG, contents
 from assign_add_lib.engine.system import claims_of, sources_of
 from assign_add_lib.systems import STUDY, SYSTEMS
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def test_claims_and_sources_of_several_systems_are_gathered_in_their_order():
     one = replace(STUDY, claims=lambda: ("a", "b"), sources=lambda: {"runs": {"x": 1}})

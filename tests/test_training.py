@@ -11,8 +11,6 @@ from assign_add_lib import Split, Task, TrainConfig, forward
 from assign_add_lib.sampling import training_population
 from assign_add_lib.training import StudyLearner
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def plain(weights, tokens):
     return forward(weights, tokens)[:, -1]
