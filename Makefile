@@ -22,8 +22,7 @@ book: $(READY)
 	@echo "The book is at $(abspath $(INDEX))"
 
 test: browser lint book
-	OMP_NUM_THREADS=1 $(BIN)/pytest chapters algorithm.ipynb --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
-	$(BIN)/pytest tests -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest chapters algorithm.ipynb tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
 
 # The package with the lowest and the highest versions that pyproject.toml allows, each in an environment of its own.
 oldest: RESOLUTION = lowest-direct

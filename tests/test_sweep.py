@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import torch
 from small import CONFIG, around
-from tiny import TINY, TinyConfig, tiny
+from toy import TOY, ToyConfig
 
 from assign_add_lib import Task, TrainConfig, forward, load_run, train
 from assign_add_lib.__main__ import main
@@ -27,12 +27,13 @@ from assign_add_lib.systems import STUDY
 
 SWEPT = around(CONFIG, seed=[1, 2], r=[0.1, 1.0])
 NAMES = ["seed-1_r-0.1", "seed-1_r-1.0", "seed-2_r-0.1", "seed-2_r-1.0"]
-LONG = replace(CONFIG, steps=400, log_every=100, checkpoint_every=400)  # seconds, so that there is time to kill it
-# the same, as a reader types it
-OPTIONS = (
-    "--steps 400 --batch-size 32 --d-model 16 --d-mlp 24 --log-every 100 --checkpoint-every 400 "
-    "--n-numbers 11 --n-variables 4 --length 10"
-).split()
+LONG = {"steps": 2000, "log_every": 100, "checkpoint_every": 2000}  # of the toy: seconds, so that there is time to kill it
+TOYS = """
+import sys
+from toy import TOY
+from assign_add_lib.engine.cli import run_command
+sys.exit(run_command({"toy": TOY}, {}, sys.argv[1:]))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -201,31 +202,35 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path):
     """Two Dask workers; one is killed in the middle of its run, which ends with the bits of an undisturbed one."""
     from distributed import LocalCluster
 
-    settings, seeds = {"steps": 6000, "log_every": 500, "checkpoint_every": 6000}, [1, 2, 3]
-    grids = [{name: [value] for name, value in settings.items()} | {"seed": seeds}]
-    running = [tmp_path / "swept" / label for label in grid(TinyConfig, grids)]
+    seeds = [1, 2, 3]
+    grids = [{name: [value] for name, value in LONG.items()} | {"seed": seeds}]
+    running = [tmp_path / "swept" / label for label in grid(ToyConfig, grids)]
     options = {"silence_logs": 50, "dashboard_address": None}
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
         failures, options = [], {"backend": "dask", "scheduler": cluster.scheduler_address, "progress": False}
 
         def go():
             try:
-                sweep(TINY, grids, tmp_path / "swept", **options)
+                sweep(TOY, grids, tmp_path / "swept", **options)
             except Exception as error:
                 failures.append(error)
 
         thread = threading.Thread(target=go)
         thread.start()
-        wait_for(lambda: sum(500 <= steps_done(each) < 5000 for each in running) >= 1)
+        wait_for(lambda: sum(100 <= steps_done(each) < 1700 for each in running) >= 1)
         victim = next(iter(cluster.workers.values()))
         os.kill(victim.pid, signal.SIGKILL)
         at_the_kill = [steps_done(each) for each in running]
         thread.join(3000)
         assert not thread.is_alive() and not failures
-    assert any(0 < step < 6000 for step in at_the_kill)
+    assert any(0 < step < 2000 for step in at_the_kill)
     assert pd.read_csv(tmp_path / "swept/table.csv")["seed"].tolist() == seeds
     for seed, folder in zip(seeds, running):
-        assert final_sum(folder) == final_sum(tiny(tmp_path / "alone" / str(seed), seed=seed, **settings))
+        assert final_sum(folder) == final_sum(alone(tmp_path, seed))
+
+
+def alone(folder, seed):
+    return TOY.train(ToyConfig(seed=seed, **LONG), folder / f"alone-{seed}", "cpu", progress=False)
 
 
 def children(pid):
@@ -236,38 +241,44 @@ def children(pid):
 @pytest.fixture
 def start(root, tmp_path):
     """Starts a command that sweeps two seeds, by two processes, into `swept`."""
-    environment = os.environ | {"PYTHONPATH": str(root)}
-    arguments = ["sweep", str(tmp_path / "swept"), "--seed", "1,2", "--jobs", "2", "--quiet", *OPTIONS]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
+    arguments = ["sweep", "toy", str(tmp_path / "swept"), "--seed", "1,2", "--jobs", "2", "--quiet"]
 
-    def start(*more):
-        command = [sys.executable, "-m", "assign_add_lib", *arguments, *more]
+    def start(**settings):
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in (LONG | settings).items()]
+        command = [sys.executable, "-c", TOYS, *arguments, *options]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     return start
 
 
-def test_workers_end_when_the_sweep_is_killed(start, tmp_path):
+@pytest.fixture
+def running(tmp_path):
+    return [tmp_path / "swept" / f"seed-{seed}" for seed in (1, 2)]
+
+
+def test_workers_end_when_the_sweep_is_killed(start, running):
     """Their output, which is the sweep's, closes long before their runs could end."""
-    process = start("--steps", "100000")
-    wait_for(lambda: all(steps_done(tmp_path / "swept" / f"seed-{seed}") >= 100 for seed in (1, 2)))
+    process = start(steps=10_000_000, checkpoint_every=10_000_000)
+    wait_for(lambda: all(steps_done(each) >= 100 for each in running))
     process.kill()
     process.communicate(timeout=600)
-    assert all(steps_done(tmp_path / "swept" / f"seed-{seed}") < 100_000 for seed in (1, 2))
+    assert all(steps_done(each) < 10_000_000 for each in running)
 
 
-def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path, undisturbed):
+def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path, running):
     process = start()
-    wait_for(lambda: 100 <= steps_done(tmp_path / "swept" / "seed-1") < 300)
+    wait_for(lambda: 100 <= steps_done(running[0]) < 1700)
     os.kill(children(process.pid)[0], signal.SIGKILL)
     out, err = process.communicate(timeout=3000)
     assert (process.returncode, out) == (2, "")
     assert "error: a worker process died; run the same command again to continue" in err.splitlines()
-    assert any(0 < steps_done(tmp_path / "swept" / f"seed-{seed}") < 400 for seed in (1, 2))
+    assert any(0 < steps_done(each) < 2000 for each in running)
     again = start()
     out, err = again.communicate(timeout=3000)
     assert (again.returncode, out) == (0, f"finished: {tmp_path / 'swept' / 'table.csv'}\n")
-    for seed in (1, 2):
-        assert final_sum(tmp_path / "swept" / f"seed-{seed}") == undisturbed(replace(LONG, seed=seed))
+    for seed, folder in zip((1, 2), running):
+        assert final_sum(folder) == final_sum(alone(tmp_path, seed))
 
 
 def test_the_bar_counts_the_steps_of_all_runs(tmp_path, capsys):

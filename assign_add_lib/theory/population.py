@@ -90,8 +90,8 @@ def symmetrised(task: Task, G: Tensor) -> Tensor:
             thing[at[name]] = first + torch.arange(at[name].stop - at[name].start)
     position = torch.arange(task.length)
     kind[at["position"]] = len(at) + torch.where(position < task.room, position % 2, position)  # the slots are alike
-    pairs = torch.stack([kind[:, None].expand(D, D), kind.expand(D, D), (thing[:, None] == thing).long()], 2)
-    _, orbit = pairs.flatten(0, 1).unique(dim=0, return_inverse=True)
+    pair = 2 * (kind[:, None] * (kind.max() + 1) + kind) + (thing[:, None] == thing)
+    _, orbit = pair.flatten().unique(return_inverse=True)
     means = torch.bincount(orbit, weights=G.flatten()) / torch.bincount(orbit)
     return means[orbit].view(D, D)
 
