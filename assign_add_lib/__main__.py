@@ -40,11 +40,12 @@ def bench(args: argparse.Namespace) -> None:
     """Measure the speed of a training step, side by side with TransformerLens."""
     from .speed import main
 
-    main(args.repeats)
+    main(args.repeats, args.threads)
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=40, help="timed repetitions of each row (default 40)")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1, as each run of a sweep has)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

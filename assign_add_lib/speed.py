@@ -17,6 +17,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .circuits import last_logits
+from .engine.cli import MOST_THREADS
 from .engine.learner import choose_device
 from .ensemble import Ensemble
 from .model import Weights, forward
@@ -25,7 +26,7 @@ from .task import Split
 from .training import StudyLearner, TrainConfig
 
 Step = Callable[[Batch], Tensor]
-THREADS = 2
+MOST_REPEATS = 10_000
 ENSEMBLE = 8  # runs of a batch
 BLOCK = 5  # runs of a row in one turn, one after the other, as in a training loop
 PRODUCTS = {torch.ops.aten.mm.default, torch.ops.aten.bmm.default, torch.ops.aten.addmm.default, torch.ops.aten.baddbmm.default}
@@ -161,9 +162,9 @@ else:
 """
 
 
-def peak_memory() -> float:
+def peak_memory(threads: int) -> float:
     """Peak resident memory in MiB of a process that trains the study's network, evaluations and checkpoints included."""
-    done = subprocess.run([sys.executable, "-c", PEAK, str(THREADS)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", PEAK, str(threads)], capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
@@ -186,15 +187,17 @@ def table(seconds: dict[str, float], peak: float, hourly: dict[str, float]) -> s
     )
 
 
-def main(repeats: int = 40, config: TrainConfig | None = None) -> None:
-    """Print the table; two threads, as on the machine that the study's settings are meant for."""
-    if repeats < 1:
-        raise ValueError(f"repeats must be at least 1, not {repeats}")
+def main(repeats: int = 40, threads: int = 1, config: TrainConfig | None = None) -> None:
+    """Print the table, measured on this many threads; ValueError where there are none, or far too many."""
+    for name, value, most in (("repeats", repeats, MOST_REPEATS), ("threads", threads, MOST_THREADS)):
+        if not 1 <= value <= most:
+            raise ValueError(f"{name} must be at least 1 and at most {most}, not {value}")
     before = torch.get_num_threads()
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(threads)
+    config = config or TrainConfig()
     try:
-        print(f"batch {(config or TrainConfig()).batch_size}, {THREADS} threads, torch {torch.__version__}, {repeats} repeats")
-        config = config or TrainConfig()
-        print(table(timings(repeats, config), peak_memory(), runs_per_hour(repeats, config)))
+        counted = f"{threads} thread{'s' * (threads > 1)}"
+        print(f"batch {config.batch_size}, {counted}, torch {torch.__version__}, {repeats} repeats")
+        print(table(timings(repeats, config), peak_memory(threads), runs_per_hour(repeats, config)))
     finally:
         torch.set_num_threads(before)

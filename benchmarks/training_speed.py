@@ -1,4 +1,4 @@
-"""The speed of a training step, side by side with TransformerLens: python benchmarks/training_speed.py [REPEATS]."""
+"""The speed of a training step, side by side with TransformerLens: python benchmarks/training_speed.py [REPEATS [THREADS]]."""
 
 import sys
 

@@ -9,17 +9,11 @@ import torch
 from small import CONFIG, problems
 from torch.utils.flop_counter import FlopCounterMode
 
-from assign_add_lib import TrainConfig, speed
+from assign_add_lib import speed
 from assign_add_lib.ensemble import Ensemble
 from assign_add_lib.training import StudyLearner
 
 LARGER = replace(CONFIG, batch_size=64, d_model=32)
-
-
-@pytest.fixture(autouse=True)
-def timed_on_one_thread(monkeypatch):
-    """Nothing here is timed in earnest, and two threads beside other tests wait for each other."""
-    monkeypatch.setattr(speed, "THREADS", 1)
 
 
 def test_the_three_steps_learn_the_same():
@@ -49,9 +43,9 @@ def test_the_floor_runs_the_products_of_a_step():
 
 
 def test_the_table_names_every_row(capsys, monkeypatch):
-    monkeypatch.setattr(speed, "peak_memory", lambda: 512.0)
+    monkeypatch.setattr(speed, "peak_memory", lambda threads: 512.0)
     threads = torch.get_num_threads()
-    speed.main(2, LARGER)
+    speed.main(2, config=LARGER)
     out = capsys.readouterr().out
     for row in (
         "TransformerLens step",
@@ -66,7 +60,7 @@ def test_the_table_names_every_row(capsys, monkeypatch):
         "runs per hour, batched, 8 at a time",
     ):
         assert sum(line.startswith(row + "  ") for line in out.splitlines()) == 1, row
-    assert "batch 64, 1 threads" in out and "512 MiB" in out
+    assert "batch 64, 1 thread, " in out and "512 MiB" in out
     assert torch.get_num_threads() == threads
 
 
@@ -102,10 +96,11 @@ def test_runs_per_hour_count_processes_and_members(monkeypatch):
 
 
 def test_training_the_study_fits_in_a_gigabyte():
-    assert 100 < speed.peak_memory() < 1000
+    assert 100 < speed.peak_memory(2) < 1000
 
 
-@pytest.mark.parametrize("repeats", [0, -1])
-def test_no_repeats_are_refused(repeats):
-    with pytest.raises(ValueError, match="repeats must be at least 1"):
-        speed.main(repeats, TrainConfig())
+@pytest.mark.parametrize("bad", [{"repeats": 0}, {"repeats": 10**9}, {"threads": -1}, {"threads": 10**9}])
+def test_no_work_and_endless_work_are_refused(bad):
+    ((name, value),) = bad.items()
+    with pytest.raises(ValueError, match=f"{name} must be at least 1 and at most [0-9]+, not {value}"):
+        speed.main(**bad)
