@@ -1,17 +1,22 @@
 """Small networks and runs that several tests share."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 import torch
 from matplotlib.figure import Figure
 
 from assign_add_lib import Split, Task, TrainConfig, Weights
 from assign_add_lib.model import weight_shapes
 from assign_add_lib.sampling import training_population
+
+# signals, limits and files that can be moved while they are open
+posix = pytest.mark.skipif(os.name == "nt", reason="Windows has none of it")
 
 TASK = Task(n_numbers=11, n_variables=4, length=10)
 CONFIG = TrainConfig(

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from small import posix
 
 from assign_add_lib.__main__ import main
 
@@ -119,6 +120,7 @@ runpy.run_module("assign_add_lib", run_name="__main__", alter_sys=True)
 """
 
 
+@posix
 @pytest.mark.parametrize("module", ["torch", "pandas"])
 def test_ctrl_c_while_importing_is_one_line(root, module):
     """A module that takes long to import: Ctrl-C comes just before it."""

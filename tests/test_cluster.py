@@ -1,6 +1,5 @@
 """Clusters: the same work elsewhere, which ends when nobody wants it, and never waits for the dead."""
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -105,7 +104,7 @@ def test_a_scheduler_that_is_killed_is_one_line(tmp_path, monkeypatch, closes):
         submitted = cluster._workers
 
         def kill(client):
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
             return submitted(client)
 

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import torch
+from small import posix
 from tiny import TinyLearner, TinyRun, tiny
 
 from assign_add_lib.engine.files import load_tensors, save_tensors
@@ -241,6 +242,7 @@ def test_a_stop_around_any_of_the_first_writes_is_taken_up(tmp_path, pristine, m
     assert contents(tiny(tmp_path / "run")) == contents(pristine["whole"])
 
 
+@posix
 @pytest.mark.parametrize("taken", ["folder", "checkpoints", "checkpoint", "renamed"])
 def test_a_folder_that_goes_away_in_training_ends_it(tmp_path, monkeypatch, taken):
     advance, folder = TinyLearner.advance, tmp_path / "run"

@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 import pytest
 import torch
-from small import contents
+from small import contents, posix
 from toy import TOY, ToyConfig, ToyLearner, ToyRun
 
 from assign_add_lib.engine.cli import run_command
@@ -46,6 +46,7 @@ run_command({"toy": TOY}, {}, sys.argv[1:])
 """
 
 
+@posix
 def test_it_trains_is_killed_and_goes_on_to_the_same_bits(root, tmp_path, capsys):
     options = ["--seed", "3", "--width", "5", "--device", "cpu", "--threads", "1", "--quiet"]
     assert command("train", "toy", tmp_path / "whole", *options) == 0

@@ -3,12 +3,12 @@
 import errno
 import json
 import os
-import resource
 import signal
 import stat
 
 import pytest
 import torch
+from small import posix
 
 from assign_add_lib.engine.files import load_tensors, read_json, save_tensors, write_atomic, write_json
 
@@ -95,6 +95,7 @@ def test_damaged_json_is_named(tmp_path, content):
         read_json(tmp_path / "x.json")
 
 
+@posix
 def test_a_written_file_is_readable_by_others(tmp_path):
     write_atomic(tmp_path / "x", "text")
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o644
@@ -119,8 +120,11 @@ def test_a_failing_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     assert (tmp_path / "x").read_text() == "old"
 
 
+@posix
 def test_a_file_beyond_the_systems_limit_leaves_the_old_one(tmp_path):
     """The system itself refuses in the middle of the write."""
+    import resource
+
     write_atomic(tmp_path / "x", "old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -1,7 +1,6 @@
 """Locks: one writer at a time, for as long as it lives."""
 
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -63,7 +62,7 @@ def test_a_lock_ends_with_its_process_however_that_ends(tmp_path, pristine):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"held\n"
         refused(lambda: tiny(tmp_path / "run"), "is being written by another process")
-        process.send_signal(signal.SIGKILL)
+        process.kill()
     assert (tmp_path / "run" / ".lock").exists()
     assert contents(tiny(tmp_path / "run")) == contents(pristine["whole"])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from small import CONFIG, contents
+from small import CONFIG, contents, posix
 
 from assign_add_lib import train
 from assign_add_lib.engine.files import load_tensors
@@ -66,6 +66,7 @@ train(CONFIG, folder, progress=False)
 """
 
 
+@posix
 @pytest.mark.parametrize(
     "name, times, reached",
     [

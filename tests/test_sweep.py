@@ -13,7 +13,7 @@ from functools import cache
 import pandas as pd
 import pytest
 import torch
-from small import CONFIG, around
+from small import CONFIG, around, posix
 from toy import TOY, ToyConfig
 
 from assign_add_lib import Task, TrainConfig, forward, load_run, train
@@ -198,6 +198,7 @@ def test_together_goes_on_without_a_run_that_diverges(tmp_path, monkeypatch):
     assert [load_run(tmp_path / name).steps[-1] for name in NAMES] == [40, 80, 80, 80]
 
 
+@posix
 def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path):
     """Two Dask workers; one is killed in the middle of its run, which ends with the bits of an undisturbed one."""
     from distributed import LocalCluster
@@ -257,6 +258,7 @@ def running(tmp_path):
     return [tmp_path / "swept" / f"seed-{seed}" for seed in (1, 2)]
 
 
+@posix
 def test_workers_end_when_the_sweep_is_killed(start, running):
     """Their output, which is the sweep's, closes long before their runs could end."""
     process = start(steps=10_000_000, checkpoint_every=10_000_000)
@@ -266,6 +268,7 @@ def test_workers_end_when_the_sweep_is_killed(start, running):
     assert all(steps_done(each) < 10_000_000 for each in running)
 
 
+@posix
 def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path, running):
     process = start()
     wait_for(lambda: 100 <= steps_done(running[0]) < 1700)
