@@ -40,7 +40,7 @@ def token_row(names: Sequence[str], answer: str | None = None, notes: dict[tuple
 def pair_map(train_pairs: Tensor) -> Figure:
     """Draw the ordered pairs (x, y) of numbers: light for training, dark for held out."""
     figure, axes = plt.subplots(figsize=(WIDTH, 4.6))
-    axes.imshow(~train_pairs, cmap=matplotlib.colors.ListedColormap(["#e8eef4", BLUE]), origin="lower")
+    axes.imshow((~train_pairs).numpy(), cmap=matplotlib.colors.ListedColormap(["#e8eef4", BLUE]), origin="lower")
     axes.set(xlabel="y, the right number", ylabel="x, the left number")
     held_out = int((~train_pairs).sum())
     for colour, words in (("#e8eef4", f"{train_pairs.numel() - held_out} training pairs"), (BLUE, f"{held_out} held-out pairs")):
@@ -53,7 +53,7 @@ def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
     """Draw which operands training puts together: `allowed` (V + 1, V + 1), the last row and column for a constant."""
     labels = [*names, "number"]
     figure, axes = plt.subplots(figsize=(WIDTH, 4.7))
-    axes.imshow(allowed, cmap=matplotlib.colors.ListedColormap(["white", "#a8cbe6"]), vmin=0, vmax=1)
+    axes.imshow(allowed.numpy(), cmap=matplotlib.colors.ListedColormap(["white", "#a8cbe6"]), vmin=0, vmax=1)
     for row, left in enumerate(labels):
         for column, right in enumerate(labels):
             barred = left == right and left != "number"

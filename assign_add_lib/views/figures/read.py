@@ -161,7 +161,7 @@ def neuron_grid(pairs: Sequence[tuple[str, Tensor, Tensor]]) -> Figure:
         for half, (values, words) in enumerate(((measured, "neuron"), (fitted, "fit"))):
             left = column * width + half * (side + 0.07)
             axes = figure.add_axes((left / WIDTH, bottom / rows / height, side / WIDTH, side / rows / height))
-            axes.imshow(values, cmap="RdBu_r", vmin=-limit, vmax=limit, origin="lower", aspect="auto")
+            axes.imshow(np.asarray(values), cmap="RdBu_r", vmin=-limit, vmax=limit, origin="lower", aspect="auto")
             axes.set_title(words, fontsize=8, loc="center", pad=2)
             axes.set(xticks=[], yticks=[])
         middle = column * width + side + 0.035
@@ -172,12 +172,13 @@ def neuron_grid(pairs: Sequence[tuple[str, Tensor, Tensor]]) -> Figure:
 def interference(parts: dict[int, Sequence[float]], total: Sequence[float], answer: int) -> Figure:
     """Draw the logit over q as one wave a frequency, one below the other on one scale, and their sum beneath."""
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(WIDTH, 6.2), sharex=True, height_ratios=(3.2, 1))
-    height = 1.15 * 2 * max(float(np.abs(wave).max()) for wave in parts.values())
+    parts, total = {k: np.asarray(wave) for k, wave in parts.items()}, np.asarray(total)
+    height = 1.15 * 2 * max(np.abs(wave).max() for wave in parts.values())
     q = np.arange(len(total))
     for place, (k, wave) in enumerate(parts.items()):
         base = -place * height
         top.axhline(base, color="0.85", linewidth=0.7)
-        top.plot(q, np.asarray(wave) + base, color=BLUE, linewidth=1.2)
+        top.plot(q, wave + base, color=BLUE, linewidth=1.2)
         top.plot(answer, wave[answer] + base, "o", color=VERMILION, markersize=4)
         top.text(-1, base, f"k = {k}", ha="right", va="center", fontsize=8.5)
     top.set(yticks=[], title="the part of each frequency, all on one scale")
@@ -194,7 +195,7 @@ def patch_maps(maps: dict[str, Tensor], sites: Sequence[str], positions: Sequenc
     height = 0.24 * len(sites) * len(maps) + 0.75 * len(maps)
     figure, panels = plt.subplots(len(maps), 1, figsize=(WIDTH, height), sharex=True)
     for axes, (title, values) in zip(np.atleast_1d(panels), maps.items()):
-        axes.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+        axes.imshow(np.asarray(values), vmin=0, vmax=1, cmap="Blues", aspect="auto")
         for (row, column), value in np.ndenumerate(np.asarray(values)):
             if abs(value) >= 0.03:
                 ink = "white" if value > 0.6 else INK
