@@ -107,6 +107,7 @@ def test_ctrl_c_in_a_command_is_one_line(monkeypatch, capsys):
 IMPORTING = """
 import builtins, os, runpy, signal, sys
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background does not have
 plain = builtins.__import__
 
 def interrupted(name, *rest, **more):
