@@ -4,10 +4,10 @@ A check tries the learner's function on fresh random input, compares it with an 
 whether it is right, or what is wrong.
 """
 
-from .chapter_01 import informed, may_train, shortcut_score, tokens
-from .chapter_02 import causal_pattern, count_parameters, turned, without_layer_2_attention
+from .chapter_01 import informed, may_train, numbers_to_add, one_look_score, tenth_set
+from .chapter_02 import normalised_scores, turned, typical_score, without_layer_2_attention
 from .chapter_03 import adamw, loss, reach, score
-from .chapter_04 import blame, calibration_error, newness, renamed, rote_score
+from .chapter_04 import blame, calibration_error, evidence, renamed, rote_score
 from .chapter_05 import assigned_twice, effective_keys, same_variable, top_two_share
 from .chapter_06 import attribution, margin, matched_and_shuffled, truly_new
 from .chapter_07 import fourier_spectrum, irrelevance, shifted, subtracting

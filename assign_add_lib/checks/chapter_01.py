@@ -5,19 +5,21 @@ from collections.abc import Callable
 
 import torch
 
-from ..task import STUDY, Split
+from ..task import STUDY, Problem, Split
 from .common import as_tensor, exercise, expect, random_problem
 
 
 @exercise
-def tokens(answer: Callable) -> None:
-    """Exercise 1.1: `answer(problem)` gives the 16 token ids of a problem, packed to the left."""
-    for _ in range(50):
-        problem = random_problem()
-        given = as_tensor(answer(problem), (STUDY.length,), "the answer")
-        for position, (ours, theirs) in enumerate(zip(problem.tokens().tolist(), given.tolist())):
-            words = f"position {position} of {problem} holds {theirs}, but should hold {ours} ({STUDY.token_name(ours)})"
-            expect(ours == theirs, words)
+def numbers_to_add(answer: Callable) -> None:
+    """Exercise 1.1: `answer(tokens)` gives the two numbers to add, (batch, 2), of problems of any kind and layout."""
+    problems = [random_problem() for _ in range(200)]
+    batch = torch.stack([problem.tokens(seed=index) for index, problem in enumerate(problems)])
+    given = as_tensor(answer(batch), (len(batch), 2), "the answer")
+    for problem, pair in zip(problems, given.tolist()):
+        known = dict(problem.assignments)
+        truth = [known.get(operand, operand) for operand in (problem.left, problem.right)]
+        hint = "; the left operand comes first" if pair == truth[::-1] else ""
+        expect(pair == truth, f"for {problem} it gives {pair}; the two numbers to add are {truth}{hint}")
 
 
 @exercise
@@ -41,15 +43,22 @@ def may_train(answer: Callable) -> None:
 
 
 @exercise
-def shortcut_score(answer: Callable) -> None:
-    """Exercise 1.3: `answer(N, m)` is the expected 1-var accuracy of a random assigned number."""
+def one_look_score(answer: Callable) -> None:
+    """Exercise 1.3: `answer(N, m)` is the expected 1-var accuracy of a solver that reads only the last assignment."""
     for _ in range(20):
-        N, m = random.randint(3, 200), random.randint(1, 12)
+        N, m = random.randint(3, 200), random.randint(2, 12)
         given = answer(N, m)
         expect(given is not None, "your function returns nothing yet")
-        truth = sum((1 + (n - 1) * (1 / N)) / n for n in range(1, m + 1)) / m  # one candidate is right, n - 1 may be by luck
+        cases = []  # the accuracy for each number of assignments and place of the one asked for; the last place is n - 1
+        for n in range(1, m + 1):
+            for place in range(n):
+                taken = [place] if place == n - 1 else range(n - 1)
+                cases.append((1 / n, sum(1.0 if each == place else 1 / N for each in taken) / len(taken)))
+        truth = sum(p * right for p, right in cases) / m
+        never = sum((1 + (n - 1) / N) / n for n in range(1, m + 1)) / m
+        hint = "; that is the solver that never looks" if abs(float(given) - never) < 1e-9 else ""
         words = f"for N = {N} and m = {m} it gives {float(given):.4f}; counting the cases one by one gives {truth:.4f}"
-        expect(abs(given - truth) < 1e-9, words)
+        expect(abs(float(given) - truth) < 1e-9, words + hint)
 
 
 @exercise
@@ -71,3 +80,24 @@ def informed(answer: Callable) -> None:
             f"for {problem} the answers should share the probability like {truth.nonzero().flatten().tolist()}, not as yours do"
         )
         expect(torch.allclose(row.float(), truth, atol=1e-5), words)
+
+
+@exercise
+def tenth_set(answer: Callable) -> None:
+    """Exercise 1.5: `answer(split, size)` gives problems that training never asks and that no evaluation set can hold."""
+    split, size = Split.draw(seed=random.randrange(2**31)), random.randint(100, 200)
+    given = answer(split, size)
+    expect(given is not None, "your function returns nothing yet")
+    tokens, answers = given
+    tokens = as_tensor(tokens, (size, STUDY.length), "the tokens")
+    answers = as_tensor(answers, (size,), "the answers")
+    for row, right in zip(tokens, answers.tolist()):
+        problem = Problem.from_tokens(row)
+        expect(problem.answer == right, f"{problem} has the answer {problem.answer}, not {right}")
+        held_out = not split.train_pairs[problem.values]
+        out = (str(problem.left) in "kl") + (str(problem.right) in "ab")
+        expect(held_out or out > 0, f"training may ask {problem}")
+        missing = "a variable out of place" if held_out else "a held-out pair"
+        where = "an add-restricted" if held_out else "a var-restricted"
+        expect(held_out and out > 0, f"{problem} may stand in {where} set: it lacks {missing}")
+    expect(len(set(map(str, tokens.tolist()))) > size // 2, "more than half of the sequences occur more than once")

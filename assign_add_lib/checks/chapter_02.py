@@ -12,38 +12,43 @@ from .common import as_tensor, exercise, expect, random_problem
 
 
 @exercise
-def count_parameters(answer: Callable) -> None:
-    """Exercise 2.1: `answer(n_numbers, n_variables, length, d_model, d_mlp)` is the number of parameters."""
+def normalised_scores(answer: Callable) -> None:
+    """Exercise 2.1: `answer(C, QK1, tokens)` gives layer-1 scores (query, key) of vectors divided by their root mean square."""
     for _ in range(10):
-        task = Task(random.randint(3, 99), random.randint(2, 20), random.randint(8, 30))
-        d_model, d_mlp = random.randint(1, 60), random.randint(1, 60)
-        sizes = (task.n_numbers, task.n_variables, task.length, d_model, d_mlp)
-        given = answer(*sizes)
-        expect(given is not None, "your function returns nothing yet")
-        tensors = Weights.init(task, 0, d_model, d_mlp).tensors().values()
-        truth = sum(tensor.numel() for tensor in tensors)
-        expect(given != truth - 3 * d_model, "three embeddings are missing: +, = and PAD are tokens too")
-        expect(given != truth - 4 * d_model**2, "there are two layers, and each has four attention matrices")
-        expect(given == truth, f"for the sizes {sizes} it gives {given}; such a network has {truth} parameters")
+        d_vocab, length, d = random.randint(5, 12), random.randint(2, 6), random.randint(3, 9)
+        C, QK1 = torch.randn(d_vocab + length, d, dtype=torch.float64), torch.randn(d, d, dtype=torch.float64)
+        tokens = torch.randint(d_vocab, (length,))
+        given = as_tensor(answer(C.clone(), QK1.clone(), tokens.clone()), (length, length), "the answer").double()
+        x = C[tokens] + C[d_vocab:]
+        unit = x / x.square().mean(1, keepdim=True).sqrt()
+        truth = unit @ QK1 @ unit.T
+        expect(not torch.allclose(given, x @ QK1 @ x.T), "these are the scores without normalisation")
+        length_not_rms = truth / d
+        expect(not torch.allclose(given, length_not_rms), "you divide by the length of a vector; its root mean square is smaller")
+        expect(not torch.allclose(given, truth.T), "the query is the row, the key the column")
+        gap = (given - truth).abs().max().item()
+        expect(gap < 1e-6, f"the scores are off by up to {gap:.2g} from those of normalised vectors")
 
 
 @exercise
-def causal_pattern(answer: Callable) -> None:
-    """Exercise 2.2: `answer(scores)` is the causal attention pattern of a table of scores (query, key)."""
-    for size in (1, 2, *random.choices(range(3, 12), k=8)):
-        scores = 2 * torch.randn(size, size)
-        given = as_tensor(answer(scores.clone()), (size, size), "the pattern")
-        expect(not given.isnan().any(), "some entries are not numbers; may every token read itself, the first one too?")
-        expect(not given.triu(1).any(), "a query gives weight to a key that comes after it")
-        worst = given.sum(1)[(given.sum(1) - 1).abs().argmax()].item()
-        expect(abs(worst - 1) < 1e-5, f"each row should sum to 1; one of yours sums to {worst:.4f}")
-        for query, row in enumerate(scores.tolist()):
-            seen = [round(score, 2) for score in row[: query + 1]]
-            powers = [math.exp(score) for score in row[: query + 1]]
-            for key, power in enumerate(powers):
-                weight, truth = float(given[query, key]), power / sum(powers)
-                words = f"a query with the scores {seen} gives key {key} the weight {weight:.4f}; it should be {truth:.4f}"
-                expect(abs(weight - truth) < 1e-5, words)
+def typical_score(answer: Callable) -> None:
+    """Exercise 2.2: `answer(d_model, d_head, s)` is the standard deviation of an untrained layer-1 score; held against draws."""
+    for _ in range(4):
+        d, d_head, s = random.randint(16, 40), random.randint(4, 40), random.uniform(0.05, 0.4)
+        given = answer(d, d_head, s)
+        expect(given is not None, "your function returns nothing yet")
+        e, p = (s * torch.randn(3000, 2, d) for _ in range(2))
+        W_Q, W_K = (s * torch.randn(3000, d, d_head) for _ in range(2))
+        x = (e + p)[:, :, None]  # (draw, position, 1, d)
+        drawn = ((x[:, 0] @ W_Q) @ (x[:, 1] @ W_K).mT / math.sqrt(d_head)).std().item()
+        ratio = float(given) / drawn
+        hint = ""
+        if abs(ratio / math.sqrt(d_head) - 1) < 0.1:
+            hint = "; scores are divided by the square root of d_head"
+        elif abs(2 * ratio - 1) < 0.1:
+            hint = "; a vector is a token's embedding plus a position's"
+        words = f"for d_model = {d}, d_head = {d_head}, s = {s:.3f} it gives {float(given):.4g}; 3000 draws give {drawn:.4g}"
+        expect(abs(ratio - 1) < 0.1, words + hint)
 
 
 @exercise

@@ -1,5 +1,6 @@
 """The checks of chapter 4, Generalisation."""
 
+import math
 import random
 from collections.abc import Callable
 
@@ -10,23 +11,8 @@ from .common import as_tensor, exercise, expect, random_problem
 
 
 @exercise
-def newness(answer: Callable) -> None:
-    """Exercise 4.1: `answer(problem, train_pairs)` is (pair is new, operands out of place)."""
-    split = Split.draw(seed=random.randrange(2**31), train_fraction=random.uniform(0.3, 0.7))
-    names = STUDY.variable_names
-    barred = {"left": {names[v] for v in split.never_left}, "right": {names[v] for v in split.never_right}}
-    for _ in range(300):
-        problem = random_problem()
-        given = as_tensor(answer(problem, split.train_pairs.clone()), (2,), "the answer")
-        pair = int(problem.values not in set(map(tuple, split.train_pairs.nonzero().tolist())))
-        out = sum(getattr(problem, side) in names for side, names in barred.items())
-        words = f"{problem} has the pair {problem.values}, {'held out' if pair else 'in training'}, and {out} out of place"
-        expect(given.tolist() == [pair, out], f"{words}; your function gives {given.tolist()}")
-
-
-@exercise
 def rote_score(answer: Callable) -> None:
-    """Exercise 4.2: `answer(train_pairs)` is the expected accuracy on held-out pairs of a table that knows both orders."""
+    """Exercise 4.1: `answer(train_pairs)` is the expected accuracy on held-out pairs of a table that knows both orders."""
     for _ in range(10):
         train_pairs = Split.draw(seed=random.randrange(2**31), train_fraction=random.uniform(0.1, 0.9)).train_pairs
         known = set(map(tuple, train_pairs.nonzero().tolist()))
@@ -45,7 +31,7 @@ def rote_score(answer: Callable) -> None:
 
 @exercise
 def calibration_error(answer: Callable) -> None:
-    """Exercise 4.3: `answer(confidence, right, bins)` is the expected calibration error with equal bins."""
+    """Exercise 4.2: `answer(confidence, right, bins)` is the expected calibration error with equal bins."""
     for bins in (10, 10, 5, 8, 4):
         size = random.randint(3, 200)
         # halves and quarters fall on edges exactly; 1 belongs to the last bin
@@ -69,7 +55,7 @@ def calibration_error(answer: Callable) -> None:
 
 @exercise
 def blame(answer: Callable) -> None:
-    """Exercise 4.4: `answer(tokens, wrong)` is, by variable, the share wrong with it less the share wrong without it."""
+    """Exercise 4.3: `answer(tokens, wrong)` is, by variable, the share wrong with it less the share wrong without it."""
     for _ in range(4):
         tokens, assigned = [], []
         while len(tokens) < 80:
@@ -96,7 +82,7 @@ def blame(answer: Callable) -> None:
 
 @exercise
 def renamed(answer: Callable) -> None:
-    """Exercise 4.5: `answer(tokens, old, seed)` renames one variable of each problem to a random one that it does not contain."""
+    """Exercise 4.4: `answer(tokens, old, seed)` renames one variable of each problem to a random one that it does not contain."""
     old = STUDY.token(random.choice(STUDY.variable_names))
     tokens = torch.stack([random_problem().tokens(seed=index) for index in range(400)])
     given = as_tensor(answer(tokens.clone(), old, random.randrange(1000)), tuple(tokens.shape), "the answer")
@@ -112,3 +98,27 @@ def renamed(answer: Callable) -> None:
         expect(not new & set(before), f"in {text} the new name is in use already")
         chosen |= new
     expect(len(chosen) == 11, f"only {len(chosen)} new names are ever drawn; any of the other 11 may be")
+
+
+@exercise
+def evidence(answer: Callable) -> None:
+    """Exercise 4.5: `answer(right, twin, sure)` is the log-likelihood of the rote adder less that of an even solver."""
+    for _ in range(10):
+        size, sure = random.randint(20, 60), random.uniform(0.8, 0.99)
+        right, twin = torch.rand(size) < 0.7, torch.rand(size) < 0.6
+        right[:2] = torch.tensor([True, False])
+        given = float(as_tensor(answer(right.clone(), twin.clone(), sure), (), "the answer"))
+        even = sum(right.tolist()) / size
+        ratios = []  # pair by pair, how much more likely the answer is from the rote adder
+        for hit, known in zip(right.tolist(), twin.tolist()):
+            rote = sure if known else 1 / 59
+            ratios.append(rote / even if hit else (1 - rote) / (1 - even))
+        truth = math.log(math.prod(ratios))
+        hits = sum(math.log(ratio) for ratio, hit in zip(ratios, right.tolist()) if hit)
+        hint = ""
+        if abs(given + truth) < 1e-4:
+            hint = "; the rote adder's comes first"
+        elif abs(given - hits) < 1e-4:
+            hint = "; wrong answers are evidence too"
+        words = f"for {size} pairs and sure = {sure:.2f} it gives {given:.3f}; pair by pair gives {truth:.3f}"
+        expect(abs(given - truth) < 1e-3, words + hint)

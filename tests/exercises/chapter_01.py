@@ -2,6 +2,7 @@
 
 import torch
 
+from assign_add_lib.sampling import Population, evaluation_populations, forms
 from assign_add_lib.task import STUDY
 
 
@@ -25,17 +26,58 @@ def uninformed(tokens, train_pairs):
     return votes / votes.sum(1, keepdim=True)
 
 
-NAMES = {"token_of": {int(name) if name.isdigit() else name: token for token, name in enumerate(STUDY.token_names)}}
+def looked_up(tokens, later=1):
+    operands = tokens[:, 13:15]
+    here = tokens[:, None, :11] == operands[:, :, None]
+    return torch.where(operands < 59, operands, (here * tokens[:, None, later : later + 11]).sum(2))
+
+
+def never_looks(N, m):
+    return sum((1 + (n - 1) / N) / n for n in range(1, m + 1)) / m
+
+
+def generator():
+    return torch.Generator().manual_seed(0)
+
+
+def both_new(split, size):
+    law = evaluation_populations(split)["2-var var-restricted (1)"]
+    return Population(law.task, law.forms, split.held_out_pairs).sample(size, generator())
+
+
+everyone = range(12)
+ALL_FORMS = (
+    forms(STUDY, None, None) + forms(STUDY, everyone, None) + forms(STUDY, None, everyone) + forms(STUDY, everyone, everyone)
+)
+NAMES = {"all_forms": ALL_FORMS}
 
 MISTAKES = [
-    ("tokens", lambda problem: [62, 1, 2], "shape (3,); it should be (16,)"),
-    ("tokens", lambda problem: problem.tokens().flip(0).tolist(), "position 0 of"),
-    ("tokens", lambda problem: [61 if token == 61 else token - 1 for token in problem.tokens().tolist()], "but should hold"),
+    ("numbers_to_add", lambda tokens: tokens[:, 13:15], "the two numbers to add are"),  # nothing is looked up
+    ("numbers_to_add", lambda tokens: looked_up(tokens).flip(1), "the left operand comes first"),
+    ("numbers_to_add", lambda tokens: looked_up(tokens, 0), "the two numbers to add are"),  # the variable, not its number
+    ("numbers_to_add", lambda tokens: looked_up(tokens)[0], "shape (2,)"),
     ("may_train", pairs_backwards, "training"),  # which of the two kinds of problems comes first is random
     ("may_train", variables_forgotten, "where training never puts it"),
     ("may_train", sides_swapped, "training"),
-    ("shortcut_score", lambda N, m: sum(1 / n for n in range(1, m + 1)) / m, "counting the cases one by one"),  # no luck
-    ("shortcut_score", lambda N, m: 2 / (m + 1), "counting the cases one by one"),  # one over the mean of n
+    ("one_look_score", never_looks, "that is the solver that never looks"),
+    ("one_look_score", lambda N, m: (1 + sum(2 / n for n in range(2, m + 1))) / m, "counting the cases one by one"),  # no luck
+    ("tenth_set", lambda split, size: evaluation_populations(split)["2-var train"].sample(size, generator()), "training may ask"),
+    (
+        "tenth_set",
+        lambda split, size: evaluation_populations(split)["1-var add-restricted"].sample(size, generator()),
+        "an add-restricted set: it lacks a variable out of place",
+    ),
+    (
+        "tenth_set",
+        lambda split, size: evaluation_populations(split)["1-var var-restricted"].sample(size, generator()),
+        "a var-restricted set: it lacks a held-out pair",
+    ),
+    ("tenth_set", lambda split, size: (both_new(split, size)[0], both_new(split, size)[1] + 1), "has the answer"),
+    (
+        "tenth_set",
+        lambda split, size: [each[:1].repeat(size, *[1] * (each.dim() - 1)) for each in both_new(split, size)],
+        "occur more than once",
+    ),
     ("informed", uninformed, "the answers should share the probability"),
     ("informed", lambda tokens, train_pairs: uninformed(tokens, train_pairs)[0], "shape (59,)"),
 ]

@@ -7,33 +7,19 @@ import torch
 from assign_add_lib import Weights, forward
 
 
-def parameters(d_vocab=None, layers=2):
-    def count_parameters(n_numbers, n_variables, length, d_model, d_mlp):
-        rows = (d_vocab or (lambda N, V: N + V + 3))(n_numbers, n_variables) + length
-        return rows * d_model + layers * 4 * d_model**2 + 2 * d_model * d_mlp + d_model * n_numbers
+def scores_of(scaled):
+    """An answer to exercise 2.1 that scales the vectors by a function of them."""
 
-    return count_parameters
+    def normalised_scores(C, QK1, tokens):
+        x = C[tokens] + C[-len(tokens) :]
+        x = x / scaled(x)
+        return x @ QK1 @ x.T
 
-
-def masked_with_zero(scores):
-    return scores.tril().softmax(-1)
-
-
-def masked_after_softmax(scores):
-    return scores.softmax(-1).tril()
+    return normalised_scores
 
 
-def softmax_over_queries(scores):
-    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -math.inf).softmax(0)
-
-
-def masked_with_diagonal(scores):
-    return scores.masked_fill(torch.ones_like(scores).triu().bool(), -math.inf).softmax(-1)
-
-
-def uniform(scores):
-    seen = torch.ones_like(scores).tril()
-    return seen / seen.sum(-1, keepdim=True)
+def rms(x):
+    return x.square().mean(1, keepdim=True).sqrt()
 
 
 def turned_by(key_side, index=lambda layer: layer - 1, in_place=False):
@@ -72,16 +58,14 @@ def left_changed(lens, tokens):
 
 
 MISTAKES = [
-    ("count_parameters", parameters(lambda N, V: N + V), "PAD"),
-    ("count_parameters", parameters(layers=1), "two layers"),
-    ("count_parameters", parameters(lambda N, V: 74), "such a network has"),
-    ("causal_pattern", lambda scores: masked_with_zero(scores)[None], "shape"),
-    ("causal_pattern", lambda scores: scores.softmax(-1), "comes after it"),
-    ("causal_pattern", masked_with_zero, "comes after it"),
-    ("causal_pattern", masked_after_softmax, "sum to 1"),
-    ("causal_pattern", softmax_over_queries, "sum to 1"),
-    ("causal_pattern", masked_with_diagonal, "read itself"),
-    ("causal_pattern", uniform, "it should be"),
+    ("normalised_scores", scores_of(lambda x: 1), "without normalisation"),
+    ("normalised_scores", scores_of(lambda x: x.norm(dim=1, keepdim=True)), "root mean square is smaller"),
+    ("normalised_scores", lambda C, QK1, tokens: scores_of(rms)(C, QK1, tokens).T, "the query is the row"),
+    ("normalised_scores", scores_of(lambda x: x.std(1, keepdim=True)), "are off by up to"),
+    ("normalised_scores", lambda C, QK1, tokens: scores_of(rms)(C, QK1, tokens)[None], "shape"),
+    ("typical_score", lambda d_model, d_head, s: 2 * d_model * s**4 * math.sqrt(d_head), "divided by the square root"),
+    ("typical_score", lambda d_model, d_head, s: d_model * s**4, "plus a position's"),
+    ("typical_score", lambda d_model, d_head, s: 4 * d_model * s**4, "3000 draws give"),
     ("turned", lambda weights, layer, M: weights, "should become W_Q M"),
     ("turned", lambda weights, layer, M: (weights.W_Q, weights.W_K), "should return Weights"),
     ("turned", turned_by(torch.linalg.inv), "changes the logits"),
@@ -98,17 +82,13 @@ MISTAKES = [
 ]
 
 
-def masked_softmax(scores):
-    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -math.inf).softmax(-1)
-
-
 def without_W_O(lens, tokens):
     weights = Weights.from_transformer_lens(lens)
     return forward(weights.replace(W_O=torch.stack([weights.W_O[0], torch.zeros_like(weights.W_O[1])])), tokens)
 
 
 RIGHT = [
-    ("causal_pattern", masked_softmax),
+    ("normalised_scores", scores_of(rms)),
     ("without_layer_2_attention", without_W_O),
     ("without_layer_2_attention", hooked("blocks.1.attn.hook_pattern")),
     ("without_layer_2_attention", hooked("blocks.1.attn.hook_z")),

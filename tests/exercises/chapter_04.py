@@ -3,20 +3,21 @@
 import torch
 
 
-def new(either_order=False, turned=False):
-    """An answer to exercise 4.1 with a mistake."""
+def likelier(wrong_too=True, turned=False, guess=1 / 59):
+    """An answer to exercise 4.5 with a mistake."""
 
-    def newness(problem, train_pairs):
-        x, y = problem.values
-        pair = train_pairs[x, y] | (either_order & train_pairs[y, x])
-        left, right = (problem.right, problem.left) if turned else (problem.left, problem.right)
-        return int(not pair), (left in ("k", "l")) + (right in ("a", "b"))
+    def evidence(right, twin, sure=0.99):
+        def log_likelihood(p):
+            return torch.where(right, p.log(), wrong_too * (1 - p).log()).sum()
 
-    return newness
+        rote, even = torch.where(twin, sure, guess).double(), right.double().mean()
+        return (-1) ** turned * (log_likelihood(rote) - log_likelihood(even))
+
+    return evidence
 
 
 def rote(guess=1 / 59, over_all=False, twins=True):
-    """An answer to exercise 4.2 with parts left out."""
+    """An answer to exercise 4.1 with parts left out."""
 
     def rote_score(train_pairs):
         known = train_pairs | train_pairs.T if twins else train_pairs
@@ -27,7 +28,7 @@ def rote(guess=1 / 59, over_all=False, twins=True):
 
 
 def calibration(weighted=True, binned=True, last=True):
-    """An answer to exercise 4.3 with parts left out."""
+    """An answer to exercise 4.2 with parts left out."""
 
     def calibration_error(confidence, right, bins=10):
         bins = bins if binned else 1
@@ -43,7 +44,7 @@ def calibration(weighted=True, binned=True, last=True):
 
 
 def blamed(without=True, over_all=False, everywhere=False):
-    """An answer to exercise 4.4 with a mistake."""
+    """An answer to exercise 4.3 with a mistake."""
 
     def blame(tokens, wrong):
         found = torch.zeros(12, dtype=torch.double)
@@ -58,7 +59,7 @@ def blamed(without=True, over_all=False, everywhere=False):
 
 
 def renaming(only_question=False, free=True, always=False, first=False):
-    """An answer to exercise 4.5 with a mistake."""
+    """An answer to exercise 4.4 with a mistake."""
 
     def renamed(tokens, old, seed=0):
         variables = torch.arange(62, 74)
@@ -77,9 +78,10 @@ def renaming(only_question=False, free=True, always=False, first=False):
 
 
 MISTAKES = [
-    ("newness", new(either_order=True), "held out"),
-    ("newness", new(turned=True), "out of place"),
-    ("newness", lambda problem, train_pairs: 1, "shape"),
+    ("evidence", likelier(turned=True), "the rote adder's comes first"),
+    ("evidence", likelier(wrong_too=False), "wrong answers are evidence too"),
+    ("evidence", likelier(guess=0.1), "pair by pair gives"),
+    ("evidence", lambda right, twin, sure: right, "shape"),
     ("rote_score", rote(guess=0), "a guess is right once in 59 times"),
     ("rote_score", rote(over_all=True), "only held-out pairs are asked"),
     ("rote_score", rote(twins=False), "counting pair by pair"),
