@@ -25,6 +25,9 @@ def normalised_scores(answer: Callable) -> None:
         expect(not torch.allclose(given, x @ QK1 @ x.T), "these are the scores without normalisation")
         length_not_rms = truth / d
         expect(not torch.allclose(given, length_not_rms), "you divide by the length of a vector; its root mean square is smaller")
+        apart = (C[tokens].square().mean(1) + C[d_vocab:].square().mean(1)).sqrt()
+        words = "the size of a sum is not that of its parts: the product of token and position counts too"
+        expect(not torch.allclose(given, x @ QK1 @ x.T / (apart[:, None] * apart)), words)
         expect(not torch.allclose(given, truth.T), "the query is the row, the key the column")
         gap = (given - truth).abs().max().item()
         expect(gap < 1e-6, f"the scores are off by up to {gap:.2g} from those of normalised vectors")
@@ -47,6 +50,8 @@ def typical_score(answer: Callable) -> None:
             hint = "; scores are divided by the square root of d_head"
         elif abs(2 * ratio - 1) < 0.1:
             hint = "; a vector is a token's embedding plus a position's"
+        elif abs(math.sqrt(abs(float(given))) / drawn - 1) < 0.1:
+            hint = "; that is the variance"
         words = f"for d_model = {d}, d_head = {d_head}, s = {s:.3f} it gives {float(given):.4g}; 3000 draws give {drawn:.4g}"
         expect(abs(ratio - 1) < 0.1, words + hint)
 

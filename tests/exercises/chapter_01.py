@@ -49,6 +49,17 @@ everyone = range(12)
 ALL_FORMS = (
     forms(STUDY, None, None) + forms(STUDY, everyone, None) + forms(STUDY, None, everyone) + forms(STUDY, everyone, everyone)
 )
+
+
+def twice(split, size):
+    """The same variable on both sides, with its double."""
+    x = torch.arange(size) % 59
+    tokens = torch.full((size, 16), 61)
+    tokens[:, 0], tokens[:, 1], tokens[:, 12], tokens[:, 15] = 62 + torch.arange(size) % 12, x, 59, 60
+    tokens[:, 13] = tokens[:, 14] = tokens[:, 0]
+    return tokens, 2 * x % 59
+
+
 NAMES = {"all_forms": ALL_FORMS}
 
 MISTAKES = [
@@ -72,6 +83,7 @@ MISTAKES = [
         lambda split, size: evaluation_populations(split)["1-var var-restricted"].sample(size, generator()),
         "a var-restricted set: it lacks a held-out pair",
     ),
+    ("tenth_set", lambda split, size: twice(split, size + 1), "shape"),
     ("tenth_set", lambda split, size: (both_new(split, size)[0], both_new(split, size)[1] + 1), "has the answer"),
     (
         "tenth_set",
@@ -81,3 +93,5 @@ MISTAKES = [
     ("informed", uninformed, "the answers should share the probability"),
     ("informed", lambda tokens, train_pairs: uninformed(tokens, train_pairs)[0], "shape (59,)"),
 ]
+
+RIGHT = [("tenth_set", twice)]

@@ -18,6 +18,12 @@ def scores_of(scaled):
     return normalised_scores
 
 
+def sizes_apart(C, QK1, tokens):
+    e, p = C[tokens], C[-len(tokens) :]
+    x = (e + p) / (e.square().mean(1) + p.square().mean(1)).sqrt()[:, None]
+    return x @ QK1 @ x.T
+
+
 def rms(x):
     return x.square().mean(1, keepdim=True).sqrt()
 
@@ -62,7 +68,9 @@ MISTAKES = [
     ("normalised_scores", scores_of(lambda x: x.norm(dim=1, keepdim=True)), "root mean square is smaller"),
     ("normalised_scores", lambda C, QK1, tokens: scores_of(rms)(C, QK1, tokens).T, "the query is the row"),
     ("normalised_scores", scores_of(lambda x: x.std(1, keepdim=True)), "are off by up to"),
+    ("normalised_scores", sizes_apart, "counts too"),
     ("normalised_scores", lambda C, QK1, tokens: scores_of(rms)(C, QK1, tokens)[None], "shape"),
+    ("typical_score", lambda d_model, d_head, s: (2 * d_model * s**4) ** 2, "that is the variance"),
     ("typical_score", lambda d_model, d_head, s: 2 * d_model * s**4 * math.sqrt(d_head), "divided by the square root"),
     ("typical_score", lambda d_model, d_head, s: d_model * s**4, "plus a position's"),
     ("typical_score", lambda d_model, d_head, s: 4 * d_model * s**4, "3000 draws give"),
