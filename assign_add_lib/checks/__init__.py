@@ -9,7 +9,7 @@ from .chapter_02 import normalised_scores, turned, typical_score, without_layer_
 from .chapter_03 import adamw, loss, reach, score
 from .chapter_04 import blame, calibration_error, evidence, renamed, rote_score
 from .chapter_05 import assigned_twice, effective_keys, same_variable, top_two_share
-from .chapter_06 import attribution, margin, matched_and_shuffled, truly_new
+from .chapter_06 import alone, control_levels, from_positions, proof_applies, sharing
 from .chapter_07 import fourier_spectrum, irrelevance, shifted, subtracting
 from .chapter_08 import binding_scores, latest_variable, memory, reads_previous
 from .chapter_09 import doubled, interval, swapped, without_term

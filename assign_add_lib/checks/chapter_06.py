@@ -5,85 +5,135 @@ from collections.abc import Callable
 
 import torch
 
-from ..model import Weights
-from ..task import STUDY, Split
-from .common import Wrong, as_tensor, exercise, expect
+from ..model import Weights, trace
+from ..task import STUDY
+from .common import as_tensor, exercise, expect, random_problem
 
 
 @exercise
-def matched_and_shuffled(answer: Callable) -> None:
-    """Exercise 6.1: `answer(a, b, order)` is the mean cosine of matched rows, and of rows matched wrongly."""
-    for _ in range(5):
-        a = torch.randn(30, 8, dtype=torch.float64) * torch.rand(30, 1, dtype=torch.float64)
-        b, order = a + torch.randn(30, 8, dtype=torch.float64) / 3, torch.randperm(30)
-        given = answer(a, b, order)
+def control_levels(answer: Callable) -> None:
+    """Exercise 6.1: `answer(a, b)` is the expected cosine of vectors of another pair, and of one with the same x."""
+    for n in (5, 6, 7):
+        a, b = (torch.randn(n, n, 4, dtype=torch.float64) + torch.randn(n, 1, 4) + torch.randn(1, n, 4) for _ in range(2))
+        b = 3 * b
+        given = answer(a, b)
         expect(given is not None, "your function returns nothing yet")
-        expect(isinstance(given, tuple) and len(given) == 2, "it should return two things: the matched and the shuffled mean")
-        matched, shuffled = (as_tensor(each, (), "each mean").item() for each in given)
-
-        def mean(rows, a=a, b=b):
-            pairs = [(a[i], b[j]) for i, j in enumerate(rows)]
-            return sum(float(u @ v / (u.norm() * v.norm())) for u, v in pairs) / len(pairs)
-
-        dots = float((a * b).sum(1).mean())
-        expect(abs(matched - dots) > 1e-9, "the matched mean is that of the dot products; divide by both lengths")
-        words = f"the matched mean is {matched:.4f}; from the definition, row by row, it is {mean(range(30)):.4f}"
-        expect(abs(matched - mean(range(30))) < 1e-9, words)
-        words = f"the shuffled mean is {shuffled:.4f}; with row i of a against row order[i] of b it is {mean(order):.4f}"
-        expect(abs(shuffled - mean(order)) < 1e-9, words)
-
-
-@exercise
-def truly_new(answer: Callable) -> None:
-    """Exercise 6.2: `answer(train_pairs)` marks the pairs that training adds in neither order."""
-    for _ in range(5):
-        train = Split.draw(seed=random.randrange(2**31)).train_pairs
-        given = as_tensor(answer(train.clone()), tuple(train.shape), "the answer").bool()
-        diagonal = torch.eye(len(train), dtype=torch.bool)
-        for mistakes, words in (
-            (given & train, "({0}, {1}) is a training pair, so it is not new"),
-            (given & ~train & train.T, "({0}, {1}) is held out, but training adds ({1}, {0}), which has the same sum"),
-            (~given & ~train & diagonal, "({0}, {1}) is held out and is its own twin, so it is new"),
-            (~given & ~train & ~train.T, "({0}, {1}) and ({1}, {0}) are both held out, so ({0}, {1}) is new"),
-        ):
-            for x, y in mistakes.nonzero()[:1].tolist():
-                raise Wrong(words.format(x, y))
-
-
-@exercise
-def margin(answer: Callable) -> None:
-    """Exercise 6.3: `answer(logits, answers)` is how far the right logit lies above the best wrong one."""
-    for _ in range(5):
-        logits = 10 * torch.randn(40, STUDY.n_numbers) - 20
-        answers = torch.randint(STUDY.n_numbers, (40,))
-        answers[:10] = logits[:10].argmax(1)  # some are right
-        before = logits.clone()
-        given = as_tensor(answer(logits, answers), (40,), "the answer")
-        expect(torch.equal(logits, before), "it writes into the logits that it was given; work on a copy")
-        for row, right, ours in zip(logits.tolist(), answers.tolist(), given.tolist()):
-            wrong = max(logit for q, logit in enumerate(row) if q != right)
-            words = "a margin is negative where the network is wrong, and positive where it is right; "
-            words += f"one of yours is {ours:.3f}, and it should be {row[right] - wrong:.3f}"
-            expect(abs(ours - (row[right] - wrong)) < 1e-4, words)
-
-
-@exercise
-def attribution(answer: Callable) -> None:
-    """Exercise 6.4: `answer(weights, x, y)` is what each neuron of the bare circuit adds to the right logit, (d_mlp,)."""
-    for _ in range(5):
-        weights = Weights.init(STUDY, seed=random.randrange(2**31), d_model=24, d_mlp=30).to(torch.float64)
-        x, y = random.randrange(30, STUDY.n_numbers), random.randrange(30, STUDY.n_numbers)
-        given = as_tensor(answer(weights, x, y), (30,), "the answer")
-        stream = (weights.W_E[x] + weights.W_E[y]) @ weights.W_V[1] @ weights.W_O[1]
-        truth, row = [], (x + y) % STUDY.n_numbers
-        for neuron in range(30):
-            activation = max(float(stream @ weights.W_in[:, neuron]), 0.0)
-            logits = activation * (weights.W_out[neuron] @ weights.W_U)
-            truth.append(float(logits[row] - logits.mean()))
-        truth = torch.tensor(truth, dtype=torch.float64)
-        plain = truth + torch.tensor(
-            [max(float(stream @ weights.W_in[:, n]), 0.0) * float((weights.W_out[n] @ weights.W_U).mean()) for n in range(30)]
+        expect(isinstance(given, tuple) and len(given) == 2, "it should return two things: for another pair, and for the same x")
+        another, same_x = (as_tensor(each, (), "each level").item() for each in given)
+        dots = torch.einsum("xyd,uvd->xyuv", a, b)  # every vector of a with every one of b
+        lengths = float((a.square().sum(2).mean() * b.square().sum(2).mean()).sqrt())
+        same = float(torch.stack([dots[i, :, i] for i in range(n)]).mean()) / lengths
+        same_y = float(torch.stack([dots[:, i, :, i] for i in range(n)]).mean()) / lengths
+        expect(abs(another * lengths - float(dots.mean()) / lengths) > 1e-9, "you divide by the two lengths twice")
+        expect(abs(another - float(dots.mean())) > 1e-9, "that is the mean dot product; divide by both lengths")
+        words = f"for another pair it gives {another:.4f}; the mean dot product over all pairs of vectors, divided by the root "
+        words += f"mean square lengths of both tables, is {float(dots.mean()) / lengths:.4f}"
+        expect(abs(another - float(dots.mean()) / lengths) < 1e-9, words)
+        expect(
+            abs(same_x - same_y) > 1e-9, "the second number is for pairs that share y, the column; they should share x, the row"
         )
-        expect(not torch.allclose(given.double(), plain, atol=1e-6), "subtract each neuron's mean over all 59 logits")
-        wrong = "each neuron's activation, times what its row of W_out adds to the right logit above the mean of all 59"
-        expect(torch.allclose(given.double(), truth, atol=1e-9), f"the numbers differ from the definition: {wrong}")
+        words = f"for the same x it gives {same_x:.4f}; averaged over all two vectors of the same row it is {same:.4f}"
+        expect(abs(same_x - same) < 1e-9, words)
+
+
+@exercise
+def alone(answer: Callable) -> None:
+    """Exercise 6.2: `answer(weights, c)` is what the bare circuit answers for c times each number by itself, (N,)."""
+    for c in (1.0, 2.5, -1.0, -0.5):
+        weights = Weights.init(seed=random.randrange(2**31), d_model=24, d_mlp=30).to(torch.float64)
+        given = as_tensor(answer(weights, c), (STUDY.n_numbers,), "the answer").tolist()
+        moved = c * (weights.W_E[: STUDY.n_numbers] @ weights.W_V[1] @ weights.W_O[1])
+        pre = moved @ weights.W_in
+        bare = pre.clamp(min=0) @ weights.W_out @ weights.W_U
+
+        def answers(logits):
+            return logits.argmax(1).tolist()
+
+        truth = answers(bare)
+        expect(c > 0 or given != answers((pre / c).clamp(min=0) @ weights.W_out @ weights.W_U), "c has no effect on it")
+        late = c * (pre / c).clamp(min=0) @ weights.W_out @ weights.W_U
+        expect(c > 0 or given != answers(late), "multiply by c before the ReLU, not after it")
+        expect(given != answers(pre @ weights.W_out @ weights.W_U), "the ReLU between W_in and W_out is missing")
+        expect(
+            given != answers(bare + moved @ weights.W_U), "that is with the skip path; the bare circuit goes through the neurons"
+        )
+        wrong = sum(one != two for one, two in zip(given, truth))
+        expect(given == truth, f"for c = {c} in a random network, {wrong} of {len(truth)} answers differ from the bare circuit's")
+
+
+@exercise
+def proof_applies(answer: Callable) -> None:
+    """Exercise 6.3: `answer(labels)` says whether two labels come equally often with each x and equally often with each y."""
+    n = random.choice((7, 11))
+    x, y = torch.cartesian_prod(torch.arange(n), torch.arange(n)).T.view(2, n, n)
+    two = torch.zeros(4, 4, dtype=torch.long)
+    two[0, 0] = two[1, 1] = 1
+    two[0, 1] = two[1, 0] = 2
+    rows_only = torch.tensor([[0, 1, 2], [0, 1, 2], [0, 1, 2]])
+    cases = (
+        ("x + y modulo n", (x + y) % n, True),
+        ("x - y modulo n", (x - y) % n, True),
+        ("x + 2 y modulo n", (x + 2 * y) % n, True),
+        ("the larger number", torch.maximum(x, y), False),
+        ("x itself", x, False),
+        ("y itself, whose labels all come equally often with each x", rows_only, False),
+        ("the carry", (x + y >= n).long(), False),
+        ("a table with two crossed labels among others", two, True),
+        ("one label for all", torch.zeros(n, n, dtype=torch.long), False),
+    )
+    for name, labels, truth in cases:
+        given = answer(labels.clone())
+        expect(given is not None, "your function returns nothing yet")
+        expect(isinstance(given, bool) or getattr(given, "dtype", None) == torch.bool, "it should return true or false")
+        why = (
+            "two labels come equally often with each x and with each y" if truth else "no two labels do so for each x and each y"
+        )
+        expect(bool(given) == truth, f"for {name} it says {bool(given)}, but {why}")
+
+
+@exercise
+def from_positions(answer: Callable) -> None:
+    """Exercise 6.4: `answer(weights, activations)` splits what layer 2 adds at `=` by position, (batch, 16, d_model)."""
+    weights = Weights.init(seed=random.randrange(2**31), d_model=24, d_mlp=30).to(torch.float64)
+    tokens = torch.stack([random_problem().tokens() for _ in range(9)])
+    activations = trace(weights, tokens)
+    given = as_tensor(answer(weights, activations), (9, STUDY.length, 24), "the answer").double()
+    truth = torch.zeros_like(given)
+    for i in range(9):
+        for position in range(STUDY.length):
+            stream = activations.resid_pre[i, position] + activations.attn_out[i, 0, position]
+            truth[i, position] = activations.pattern[i, 1, -1, position] * (stream @ weights.W_V[1] @ weights.W_O[1])
+    whole, added = given.sum(1), activations.attn_out[:, 1, -1]
+    embedded = activations.pattern[:, 1, -1, :, None] * (activations.resid_pre @ weights.W_V[1] @ weights.W_O[1])
+    expect(not torch.allclose(given, embedded), "what layer 1 added at a position is moved too; take it into the stream")
+    words = f"the sixteen vectors should sum to what layer 2 adds at `=`; they miss it by up to {(whole - added).abs().max():.3f}"
+    expect(torch.allclose(whole, added), words)
+    expect(torch.allclose(given, truth), "the sum is right, but some position has another's part")
+
+
+@exercise
+def sharing(answer: Callable) -> None:
+    """Exercise 6.5: `answer(one, two)` is near 1 if the same neurons do the work pair by pair, near 0 if others do."""
+
+    def measured(one, two):
+        given = answer(one.clone(), two.clone())
+        expect(given is not None, "your function returns nothing yet")
+        return as_tensor(given, (), "the measure").item()
+
+    for _ in range(3):
+        one = torch.randn(80, 120).relu() ** 2 * (torch.rand(80, 120) < 0.3)
+        near = one + 0.02 * torch.randn(80, 120)
+        same, small = measured(one, near), measured(one, 0.2 * near)
+        expect(same > 0.8, f"for nearly the same contributions it gives {same:.2f}; that should be near 1")
+        expect(
+            abs(same - small) < 0.05,
+            f"with a fifth of all contributions it gives {small:.2f} for {same:.2f}; a factor should not matter",
+        )
+        half = torch.rand(120) < 0.5
+        apart = measured(one * half, near * ~half)
+        expect(apart < 0.2, f"for a rival with two sets of neurons it gives {apart:.2f}; that should be near 0")
+        doubled = measured(torch.cat([one, 0 * one], 1), torch.cat([0 * near, near], 1))
+        expect(doubled < 0.2, f"for a rival with a copy of every neuron it gives {doubled:.2f}; that should be near 0")
+        shuffled = measured(one, near[torch.randperm(80)])
+        words = f"for a rival that uses, for each pair, the neurons of another pair it gives {shuffled:.2f}; compare pair by pair"
+        expect(shuffled < 0.5, words)
