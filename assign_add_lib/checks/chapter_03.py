@@ -99,7 +99,7 @@ def phase_starts(answer: Callable) -> None:
     """Exercise 3.5: `answer(metrics)` is the steps at which phases 2 and 3 begin, None where one does not."""
     steps = pd.Index(range(0, 30_001, 100), name="step")
     first, second = 100 * random.randint(18, 40), 100 * random.randint(60, 200)
-    early, late = 100 * random.randint(8, 14), 100 * random.randint(220, 250)
+    early, late = 100 * random.randint(8, 12), 100 * random.randint(220, 250)
     quick, slow = [(first, 0.94), (second, 0.999)], [(second, 0.999)]
     plain = _stairs(steps, quick)
     runs = {
