@@ -1,13 +1,15 @@
 """The checks of chapter 3, Training."""
 
+import math
 import random
 from collections.abc import Callable
 
+import pandas as pd
 import torch
 from torch.nn.functional import cross_entropy
+from torch.utils.flop_counter import FlopCounterMode
 
-from ..circuits import qk_table
-from ..model import Weights, trace
+from ..model import Weights, forward
 from ..task import STUDY
 from .common import as_tensor, exercise, expect, random_problem
 
@@ -22,57 +24,98 @@ def loss(answer: Callable) -> None:
         truth = cross_entropy(logits, answers)
         expect(
             bool(given.isfinite()),
-            f"with logits of size {scale} it overflows; subtract before you exponentiate, as logsumexp does",
+            f"with logits of size {scale} it gives {given}; exp of a large number is infinite, and a probability may round to 0,"
+            " whose logarithm is infinite: take the logarithm of the sum with logsumexp, and never divide",
         )
         words = f"on random logits of size {scale} it gives {given:.4f}, but the mean of -ln p is {truth:.4f}"
         expect(bool((given - truth).abs() < 1e-6 * scale), words)
 
 
 @exercise
-def score(answer: Callable) -> None:
-    """Exercise 3.2: `answer(S, tokens, i, j)` is a layer-1 score, from the table of all embeddings."""
-    weights = Weights.init(STUDY, seed=random.randrange(2**31)).to(torch.float64)
-    table, problem = qk_table(weights), random_problem()
-    tokens = problem.tokens(seed=0)
-    truth = trace(weights, tokens[None]).scores[0, 0]
-    for i in range(STUDY.length):
-        for j in range(i + 1):
-            given = as_tensor(answer(table, tokens, i, j), (), "the answer")
-            words = (
-                f"for the query at position {i} and the key at {j} it gives {given:.4f}; the network's score is {truth[i, j]:.4f}"
-            )
-            expect(bool((given - truth[i, j]).abs() < 1e-9), words)
+def first_step(answer: Callable) -> None:
+    """Exercise 3.2: `answer(w, g)` is a weight after the first step of AdamW, with gradient g."""
+    for scale in (1, 1000, 1e-4):
+        w, g = torch.randn(7, dtype=torch.float64), scale * (0.5 + torch.rand(7, dtype=torch.float64))
+        g[0], g[1:4] = 0.0, -g[1:4]
+        truth = w.clone().requires_grad_()
+        truth.grad = g.clone()
+        torch.optim.AdamW([truth], lr=1e-3, betas=(0.9, 0.999), weight_decay=0.02).step()
+        given = as_tensor(answer(w.clone(), g.clone()), (7,), "the answer")
+        moved, should = given - w, truth.detach() - w
+        words = f"where the gradient is 0, it moves a weight of {w[0]:.3f} by {moved[0]:.1e}; PyTorch moves it by {should[0]:.1e}"
+        expect(bool((moved[0] - should[0]).abs() < 1e-12), words)
+        words = f"it moves a weight of {w[1]:.3f} with gradient {g[1]:.2e} by {moved[1]:.3e}; PyTorch moves it by {should[1]:.3e}"
+        expect(bool(((moved - should).abs() < 1e-3 * should.abs()).all()), words)
 
 
 @exercise
-def adamw(answer: Callable) -> None:
-    """Exercise 3.3: `answer(w, g, m, v, t)` is one step of AdamW."""
-    truth = torch.randn(7, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.AdamW([truth], lr=1e-3, betas=(0.9, 0.999), weight_decay=0.02)
-    w, m, v = truth.detach().clone(), torch.zeros(7, dtype=torch.float64), torch.zeros(7, dtype=torch.float64)
-    for t in range(1, 6):
-        truth.grad = torch.randn(7, dtype=torch.float64)
-        optimizer.step()
-        given = answer(w, truth.grad.clone(), m, v, t)
+def informed_score(answer: Callable) -> None:
+    """Exercise 3.3: `answer(p, m)` is the score of the informed shortcut on trained and on held-out pairs."""
+    for p, m in ((0.7, 6), (0.4, 3), (0.9, 1), (0.6, 2)):
+        given = answer(p, m)
         expect(given is not None, "your function returns nothing yet")
-        expect(isinstance(given, tuple) and len(given) == 3, "it should return three things: w, m, v")
-        w, m, v = (each.detach() for each in given)
-        off = (w - truth).abs().max()
-        expect(bool(off < 1e-12), f"after step {t} the weights differ from PyTorch's AdamW by up to {off:.1e}")
+        expect(isinstance(given, tuple) and len(given) == 2, "it should return two scores, trained pairs first")
+        train = held_out = 0.0
+        for n in range(1, m + 1):  # k of the other n - 1 candidates could be asked in training
+            for k in range(n):
+                chance = math.comb(n - 1, k) * p**k * (1 - p) ** (n - 1 - k) / m
+                train += chance / (k + 1)
+                held_out += chance / n if k == 0 else 0
+        for name, ours, theirs in zip(("trained", "held-out"), (train, held_out), given):
+            words = f"for p = {p} and up to {m} assignments it gives {theirs:.4f} on {name} pairs; by counting it is {ours:.4f}"
+            expect(abs(theirs - ours) < 1e-9, words)
 
 
 @exercise
-def reach(answer: Callable) -> None:
-    """Exercise 3.4: `answer(weights, tokens)` is how much of each position reaches `=` through both layers."""
+def logits_at(answer: Callable) -> None:
+    """Exercise 3.4: `answer(weights, tokens, position)` is the logits at one position, in few multiplications."""
     weights = Weights.init(STUDY, seed=random.randrange(2**31))
-    batch = torch.stack([random_problem().tokens(seed=index) for index in range(8)])
-    given = as_tensor(answer(weights, batch), tuple(batch.shape), "the answer")
-    sums = given.sum(1)
-    expect(
-        torch.allclose(sums, torch.ones_like(sums), atol=1e-5), f"each row should sum to 1; one of yours sums to {sums[0]:.3f}"
-    )
-    for pattern, row in zip(trace(weights, batch).pattern, given):
-        truth = [sum(float(pattern[1, -1, t] * pattern[0, t, i]) for t in range(STUDY.length)) for i in range(STUDY.length)]
-        expect(
-            torch.allclose(row, torch.tensor(truth), atol=1e-5), "the rows sum to 1 but are not the sums of a_t times A_ti over t"
-        )
+    tokens = torch.stack([random_problem().tokens(seed=index) for index in range(128)])
+    truth = forward(weights, tokens)
+    for position in (15, 12, random.randint(1, 11)):
+        with FlopCounterMode(display=False) as counter:
+            given = answer(weights, tokens, position)
+        given = as_tensor(given, (128, STUDY.n_numbers), "the answer")
+        off = (given - truth[:, position]).abs().max()
+        expect(bool(off < 1e-5), f"at position {position} the logits differ from those of the plain forward by up to {off:.1e}")
+        products = counter.get_total_flops() / 2 / 128
+        words = f"at position {position} the logits are right, and cost {products:,.0f} multiplications a problem"
+        expect(products <= 500_000, f"{words}; 500,000 are allowed")
+
+
+def _stairs(steps: pd.Index, rises: list[tuple[int, float]], odd: dict[int, float] | None = None) -> pd.Series:
+    """A curve that starts at 0.42 and rises to each level at its step, as measured on 2000 problems; `odd` are outliers."""
+    height = pd.Series(0.42, index=steps)
+    for step, level in rises:
+        height.loc[step:] = level
+    for step, level in (odd or {}).items():
+        height.loc[step] = level
+    noise = torch.randn(len(steps), dtype=torch.float64).numpy() * (height * (1 - height) / 2000) ** 0.5
+    return (height + noise).clip(0, 1)
+
+
+@exercise
+def phase_starts(answer: Callable) -> None:
+    """Exercise 3.5: `answer(metrics)` is the steps at which phases 2 and 3 begin, None where one does not."""
+    steps = pd.Index(range(0, 30_001, 100), name="step")
+    first, second = 100 * random.randint(18, 40), 100 * random.randint(60, 200)
+    early, late = 100 * random.randint(8, 12), 100 * random.randint(220, 250)
+    quick, slow = [(first, 0.94), (second, 0.999)], [(second, 0.999)]
+    plain = _stairs(steps, quick)
+    runs = {
+        "two clear rises": (plain, _stairs(steps, slow), first, second),
+        "a var-restricted set that stays at 0.55 to the end": (plain, _stairs(steps, [(first, 0.55)]), first, None),
+        "two sets that rise together": (plain, _stairs(steps, quick), first, first),
+        "one high measurement long before the rise": (_stairs(steps, quick, {early: 0.9}), _stairs(steps, slow), first, second),
+        "one low measurement long after the rise": (plain, _stairs(steps, slow, {late: 0.45}), first, second),
+    }
+    for name, (train, restricted, *truth) in runs.items():
+        given = answer(pd.DataFrame({"1-var train": train, "1-var var-restricted": restricted}))
+        expect(given is not None, "your function returns nothing yet")
+        expect(isinstance(given, tuple | list) and len(given) == 2, "it should return two steps, that of phase 2 first")
+        for phase, ours, theirs in zip((2, 3), truth, given):
+            words = f"{name}: phase {phase} begins at {ours} by construction, and your rule says {theirs}"
+            if ours is None or theirs is None:
+                expect(ours is theirs, words)
+            else:
+                expect(abs(ours - theirs) <= 500, words)
