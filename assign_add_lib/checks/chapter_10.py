@@ -10,8 +10,7 @@ from .. import handmade
 from ..circuits import OV, last_logits
 from ..model import Weights, trace
 from ..sampling import training_population
-from ..split import Split
-from ..task import STUDY
+from ..task import STUDY, Split
 from .common import exercise, expect, random_problem
 
 
@@ -45,7 +44,7 @@ def lead(answer: Callable) -> None:
                 expect(given is not None, "your function returns nothing yet")
                 row, right = _logits(frequencies, x, y, N), (x + y) % N
                 truth = (row[right] - row[torch.arange(N) != right].max()).item()
-                words = f"modulo {N}, for the frequencies {frequencies} and {x}+{y}, the lead is {truth:.4f}, not {float(given):.4f}"
+                words = f"modulo {N}, for frequencies {frequencies} and {x}+{y}, the lead is {truth:.4f}, not {float(given):.4f}"
                 if given < -1e-9:
                     words += "; the size of each wave is |cos|, which is never negative"
                 expect(abs(given - truth) < 2e-3, words)
@@ -96,11 +95,13 @@ def mass_without_mark(answer: Callable) -> None:
 
 
 @exercise
-def cheaper_network(answer: Weights) -> None:
-    """Exercise 10.5: `answer` solves fresh training problems with a loss of 0.0077 at most, 999 in 1000 of them right."""
-    expect(isinstance(answer, Weights), "the answer is a `Weights`, such as `handmade.weights` gives")
+def cheaper_network(answer: Callable) -> None:
+    """Exercise 10.5: `answer()` are weights that solve fresh training problems with a loss of 0.0077 at most, 999 in 1000 of them right."""
+    given = answer()
+    expect(given is not None, "your function returns nothing yet")
+    expect(isinstance(given, Weights), "the answer is a `Weights`, such as `handmade.weights` gives")
     batch = training_population(Split.draw()).sample(4000, torch.Generator().manual_seed(7))
-    logits = last_logits(answer, batch.tokens)
+    logits = last_logits(given, batch.tokens)
     right = (logits.argmax(1) == batch.answers).float().mean().item()
     expect(right >= 0.999, f"of 4000 problems your network has {right:.4f} right, which is less than 0.999")
     loss = torch.nn.functional.cross_entropy(logits, batch.answers).item()

@@ -54,15 +54,15 @@ MISTAKES = [
     ("mass_without_mark", asked_for(first=False), "of the weight"),
     ("mass_without_mark", asked_for(itself=False), "of the weight"),
     ("mass_without_mark", asked_for(numbers=False), "of the weight"),
-    ("cheaper_network", {"scale": 6}, "the answer is a `Weights`"),
-    ("cheaper_network", handmade.weights(scale=5), "the loss of your network is 0.01"),
-    ("cheaper_network", handmade.weights(previous=5), "less than 0.999"),
+    ("cheaper_network", lambda: {"scale": 6}, "the answer is a `Weights`"),
+    ("cheaper_network", lambda: handmade.weights(scale=5), "the loss of your network is 0.01"),
+    ("cheaper_network", lambda: handmade.weights(previous=5), "less than 0.999"),
 ]
 
 RIGHT = [
     ("share_of_previous", lambda s, t: 1 / (1 + t * math.exp(-s))),
     ("lead", lambda frequencies, x, y, N: lead_by(abs, frequencies, x, y, N)),
     ("mass_without_mark", asked_for()),
-    ("cheaper_network", handmade.weights()),
-    ("cheaper_network", handmade.weights(scale=6, previous=8, operands=6, match=6, number=4.5)),
+    ("cheaper_network", lambda: handmade.weights()),
+    ("cheaper_network", lambda: handmade.weights(scale=6, previous=8, operands=6, match=6, number=4.5)),
 ]
