@@ -96,7 +96,7 @@ def mass_without_mark(answer: Callable) -> None:
 
 @exercise
 def cheaper_network(answer: Callable) -> None:
-    """Exercise 10.5: `answer()` are weights that solve fresh training problems with a loss of 0.0077 at most, 999 in 1000 of them right."""
+    """Exercise 10.5: `answer()` are weights with a loss of 0.0077 at most and 999 in 1000 training problems right."""
     given = answer()
     expect(given is not None, "your function returns nothing yet")
     expect(isinstance(given, Weights), "the answer is a `Weights`, such as `handmade.weights` gives")
