@@ -7,9 +7,10 @@ from collections.abc import Callable
 import torch
 
 from .. import handmade
-from ..circuits import OV, bare_addition
-from ..model import trace
-from ..task import STUDY
+from ..circuits import OV, last_logits
+from ..model import Weights, trace
+from ..sampling import training_population
+from ..task import STUDY, Split
 from .common import exercise, expect, random_problem
 
 
@@ -33,20 +34,27 @@ def share_of_previous(answer: Callable) -> None:
 
 @exercise
 def lead(answer: Callable) -> None:
-    """Exercise 10.2: `answer(frequencies, x, y)` is the lead of the right logit over the best other one, scale 1."""
-    for size in (1, 2, 3, 4, 5, 6):
-        frequencies = tuple(random.sample(range(1, 30), size))
-        logits = bare_addition(handmade.weights(frequencies, scale=1)) / 2  # the circuit adds wholes, = reads halves
-        for _ in range(10):
-            x, y = random.randrange(STUDY.n_numbers), random.randrange(STUDY.n_numbers)
-            given = answer(frequencies, x, y)
-            expect(given is not None, "your function returns nothing yet")
-            row, right = logits[x, y], (x + y) % STUDY.n_numbers
-            truth = (row[right] - row[torch.arange(len(row)) != right].max()).item()
-            words = f"for the frequencies {frequencies} and {x}+{y} the network's lead is {truth:.4f}, not {float(given):.4f}"
-            if given < -1e-9:
-                words += "; the size of each wave is |cos|, which is never negative"
-            expect(abs(given - truth) < 2e-3, words)
+    """Exercise 10.2: `answer(frequencies, x, y, N)` is the lead of the right logit over the best other one, scale 1."""
+    for N in (STUDY.n_numbers, 57, 58):
+        for size in (1, 2, 3, 4, 5, 6):
+            frequencies = tuple(random.sample(range(1, (N + 1) // 2), size))
+            for _ in range(10):
+                x, y = random.randrange(N), random.randrange(N)
+                given = answer(frequencies, x, y, N)
+                expect(given is not None, "your function returns nothing yet")
+                row, right = _logits(frequencies, x, y, N), (x + y) % N
+                truth = (row[right] - row[torch.arange(N) != right].max()).item()
+                words = f"modulo {N}, for frequencies {frequencies} and {x}+{y}, the lead is {truth:.4f}, not {float(given):.4f}"
+                if given < -1e-9:
+                    words += "; the size of each wave is |cos|, which is never negative"
+                expect(abs(given - truth) < 2e-3, words)
+
+
+def _logits(frequencies: tuple[int, ...], x: int, y: int, N: int) -> torch.Tensor:
+    """The logits (N,) of x + y at scale 1, both read half: by infinitely many phases, as an even N has no weights of ours."""
+    k = torch.tensor(frequencies, dtype=torch.float64)[:, None]
+    size = (math.pi * k * (x - y) / N).cos().abs()
+    return (size * (2 * math.pi * k * (x + y - torch.arange(N)) / N).cos()).sum(0)
 
 
 @exercise
@@ -84,3 +92,17 @@ def mass_without_mark(answer: Callable) -> None:
             truth = trace(weights, tokens).pattern[0, 1, -1, STUDY.value_positions(tokens)[0]].sum().item()
             words = f"for {problem} the two numbers get {truth:.3f} of the weight, not {float(given):.3f}"
             expect(abs(given - truth) < 2e-3, words)
+
+
+@exercise
+def cheaper_network(answer: Callable) -> None:
+    """Exercise 10.5: `answer()` are weights with a loss of 0.0077 at most and 999 in 1000 training problems right."""
+    given = answer()
+    expect(given is not None, "your function returns nothing yet")
+    expect(isinstance(given, Weights), "the answer is a `Weights`, such as `handmade.weights` gives")
+    batch = training_population(Split.draw()).sample(4000, torch.Generator().manual_seed(7))
+    logits = last_logits(given, batch.tokens)
+    right = (logits.argmax(1) == batch.answers).float().mean().item()
+    expect(right >= 0.999, f"of 4000 problems your network has {right:.4f} right, which is less than 0.999")
+    loss = torch.nn.functional.cross_entropy(logits, batch.answers).item()
+    expect(loss <= 0.0077, f"the loss of your network is {loss:.4f}, more than 0.0077")

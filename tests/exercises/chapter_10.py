@@ -14,10 +14,10 @@ def every_key_seen(s, t):
     return math.exp(s) / (math.exp(s) + 15)
 
 
-def lead_by(size, frequencies, x, y):
+def lead_by(size, frequencies, x, y, N):
     return min(
-        sum(size(math.cos(math.pi * k * (x - y) / 59)) * (1 - math.cos(2 * math.pi * k * d / 59)) for k in frequencies)
-        for d in range(1, 59)
+        sum(size(math.cos(math.pi * k * (x - y) / N)) * (1 - math.cos(2 * math.pi * k * d / N)) for k in frequencies)
+        for d in range(1, N)
     )
 
 
@@ -42,10 +42,11 @@ MISTAKES = [
     ("share_of_previous", itself_counted_twice, "itself included"),
     ("share_of_previous", every_key_seen, "reads the token before it with"),
     ("share_of_previous", lambda s, t: 1 / (1 + math.exp(-s)), "reads the token before it with"),
-    ("lead", lambda frequencies, x, y: lead_by(lambda size: size, frequencies, x, y), "is never negative"),
-    ("lead", lambda frequencies, x, y: lead_by(lambda size: 1, frequencies, x, y), "the network's lead is"),
-    ("lead", lambda frequencies, x, y: 20 * lead_by(abs, frequencies, x, y), "the network's lead is"),
-    ("lead", lambda frequencies, x, y: handmade.margin(frequencies, 59), "the network's lead is"),
+    ("lead", lambda frequencies, x, y, N: lead_by(lambda size: size, frequencies, x, y, N), "is never negative"),
+    ("lead", lambda frequencies, x, y, N: lead_by(lambda size: 1, frequencies, x, y, N), "the lead is"),
+    ("lead", lambda frequencies, x, y, N: 20 * lead_by(abs, frequencies, x, y, N), "the lead is"),
+    ("lead", lambda frequencies, x, y, N: handmade.margin(frequencies, N), "the lead is"),
+    ("lead", lambda frequencies, x, y, N: lead_by(abs, frequencies, x, y, 59), "modulo 57"),
     ("uneven_answer", lambda x, y, a, k: (x + y) % 59, "uneven reading misses"),
     ("uneven_answer", lambda x, y, a, k: round(2 * (a * x + (1 - a) * y)) % 59, "the network answers"),
     ("uneven_answer", angle_not_doubled, "the network answers"),
@@ -53,10 +54,15 @@ MISTAKES = [
     ("mass_without_mark", asked_for(first=False), "of the weight"),
     ("mass_without_mark", asked_for(itself=False), "of the weight"),
     ("mass_without_mark", asked_for(numbers=False), "of the weight"),
+    ("cheaper_network", lambda: {"scale": 6}, "the answer is a `Weights`"),
+    ("cheaper_network", lambda: handmade.weights(scale=5), "the loss of your network is 0.01"),
+    ("cheaper_network", lambda: handmade.weights(previous=5), "less than 0.999"),
 ]
 
 RIGHT = [
     ("share_of_previous", lambda s, t: 1 / (1 + t * math.exp(-s))),
-    ("lead", lambda frequencies, x, y: lead_by(abs, frequencies, x, y)),
+    ("lead", lambda frequencies, x, y, N: lead_by(abs, frequencies, x, y, N)),
     ("mass_without_mark", asked_for()),
+    ("cheaper_network", lambda: handmade.weights()),
+    ("cheaper_network", lambda: handmade.weights(scale=6, previous=8, operands=6, match=6, number=4.5)),
 ]
