@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from small import CONFIG
-from tiny import TinyLearner, tiny_sweep
+from tiny import TinyLearner, tiny, tiny_sweep
 
 from assign_add_lib import train
 from assign_add_lib.engine import manifest
@@ -59,6 +59,25 @@ def half(tmp_path_factory):
 def stopped(half, tmp_path):
     """A copy of the stopped run, to be damaged or taken up."""
     return shutil.copytree(half, tmp_path / "run")
+
+
+@pytest.fixture(scope="session")
+def tiny_runs(tmp_path_factory):
+    """Tiny runs to be read: a finished one of seed 1, one that stands at step 4, and a finished one of seed 2."""
+    place = tmp_path_factory.mktemp("tiny")
+    return {"whole": tiny(place / "whole"), "half": tiny(place / "half", stop=5), "other": tiny(place / "other", seed=2)}
+
+
+@pytest.fixture
+def tiny_whole(tiny_runs, tmp_path):
+    """A copy of the finished one, to be damaged or taken up."""
+    return shutil.copytree(tiny_runs["whole"], tmp_path / "whole")
+
+
+@pytest.fixture
+def tiny_half(tiny_runs, tmp_path):
+    """A copy of the one that stands at step 4."""
+    return shutil.copytree(tiny_runs["half"], tmp_path / "half")
 
 
 @pytest.fixture(scope="session")

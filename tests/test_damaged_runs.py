@@ -24,23 +24,6 @@ def contents(folder):
     return files
 
 
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    """A finished run of seed 1, one that stands at step 4, and a finished one of seed 2."""
-    place = tmp_path_factory.mktemp("pristine")
-    return {"whole": tiny(place / "whole"), "half": tiny(place / "half", stop=5), "other": tiny(place / "other", seed=2)}
-
-
-@pytest.fixture
-def whole(pristine, tmp_path):
-    return shutil.copytree(pristine["whole"], tmp_path / "whole")
-
-
-@pytest.fixture
-def half(pristine, tmp_path):
-    return shutil.copytree(pristine["half"], tmp_path / "half")
-
-
 def read_all(run):
     assert run.config and run.record and len(run.metrics) and run.described.notes
     for step in run.steps:
@@ -82,22 +65,22 @@ def test_a_shipped_run_is_never_trained_over(tmp_path, name):
 
 
 @pytest.mark.parametrize("left", ["metrics.csv", "checkpoints"])
-def test_what_goes_beyond_step_0_needs_a_state(half, left):
+def test_what_goes_beyond_step_0_needs_a_state(tiny_half, left):
     for name in {"metrics.csv", "checkpoints", "state.safetensors"} - {left}:
-        shutil.rmtree(half / name) if name == "checkpoints" else (half / name).unlink()
-    before = contents(half)
-    refused(lambda: tiny(half), "without its state.safetensors", str(half))
-    assert contents(half) == before
+        shutil.rmtree(tiny_half / name) if name == "checkpoints" else (tiny_half / name).unlink()
+    before = contents(tiny_half)
+    refused(lambda: tiny(tiny_half), "without its state.safetensors", str(tiny_half))
+    assert contents(tiny_half) == before
 
 
-def test_a_run_from_before_the_notes_is_read_and_not_resumed(half):
+def test_a_run_from_before_the_notes_is_read_and_not_resumed(tiny_half):
     """As the shipped ones are: no `run` in config.json, the step alone in tensor files."""
-    described(half, lambda kept: kept.pop("run"))
-    for path in half.rglob("*.safetensors"):
+    described(tiny_half, lambda kept: kept.pop("run"))
+    for path in tiny_half.rglob("*.safetensors"):
         tensors, notes = load_tensors(path)
         save_tensors(path, tensors, step=notes["step"])
-    read_all(TinyRun.open(half))
-    refused(lambda: tiny(half), "of an earlier version", str(half))
+    read_all(TinyRun.open(tiny_half))
+    refused(lambda: tiny(tiny_half), "of an earlier version", str(tiny_half))
 
 
 # 2, 5: metrics
@@ -125,94 +108,94 @@ METRICS_DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", METRICS_DAMAGE)
-def test_damaged_metrics_are_refused_by_all(whole, half, own_data, damage):
-    for folder in (whole, half):
+def test_damaged_metrics_are_refused_by_all(tiny_whole, tiny_half, own_data, damage):
+    for folder in (tiny_whole, tiny_half):
         lines = (folder / "metrics.csv").read_text().splitlines()
         (folder / "metrics.csv").write_bytes("".join(f"{line}\n" for line in METRICS_DAMAGE[damage](lines)).encode())
-    refused(lambda: TinyRun.open(whole).metrics, str(whole / "metrics.csv"), "is damaged")
-    refused(lambda: export(whole, "new", TinyRun), str(whole / "metrics.csv"), "is damaged")
-    refused(lambda: tiny(half), str(half / "metrics.csv"), "is damaged")
+    refused(lambda: TinyRun.open(tiny_whole).metrics, str(tiny_whole / "metrics.csv"), "is damaged")
+    refused(lambda: export(tiny_whole, "new", TinyRun), str(tiny_whole / "metrics.csv"), "is damaged")
+    refused(lambda: tiny(tiny_half), str(tiny_half / "metrics.csv"), "is damaged")
     assert not list(own_data.glob("tiny/*"))
 
 
-def test_every_flipped_bit_of_metrics_is_noticed(whole):
-    path = whole / "metrics.csv"
+def test_every_flipped_bit_of_metrics_is_noticed(tiny_whole):
+    path = tiny_whole / "metrics.csv"
     content = path.read_bytes()
     for place in range(0, len(content), 3):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
-        refused(lambda: TinyRun.open(whole).metrics, str(path), "is damaged")
+        refused(lambda: TinyRun.open(tiny_whole).metrics, str(path), "is damaged")
 
 
 # 3: files of another run
 
 
-def test_a_state_of_another_seed_is_refused(half, pristine, tmp_path):
+def test_a_state_of_another_seed_is_refused(tiny_half, tiny_runs, tmp_path):
     other = tiny(tmp_path / "stopped", seed=2, stop=5)
-    shutil.copy(other / "state.safetensors", half / "state.safetensors")
-    refused(lambda: tiny(half), str(half / "state.safetensors"), "not of this run")
-    refused(lambda: TinyRun.open(half).metrics, str(half / "state.safetensors"), "not of this run")
+    shutil.copy(other / "state.safetensors", tiny_half / "state.safetensors")
+    refused(lambda: tiny(tiny_half), str(tiny_half / "state.safetensors"), "not of this run")
+    refused(lambda: TinyRun.open(tiny_half).metrics, str(tiny_half / "state.safetensors"), "not of this run")
 
 
 @pytest.mark.parametrize("source, said", [("other", "not of this run"), ("whole", "not of step 4: it was written at step 8")])
-def test_a_checkpoint_of_another_run_or_step_is_refused(whole, half, pristine, own_data, source, said):
+def test_a_checkpoint_of_another_run_or_step_is_refused(tiny_whole, tiny_half, tiny_runs, own_data, source, said):
     step = 4 if source == "other" else 8
-    for folder in (whole, half):
-        shutil.copy(checkpoint_path(pristine[source], step), checkpoint_path(folder, 4))
+    for folder in (tiny_whole, tiny_half):
+        shutil.copy(checkpoint_path(tiny_runs[source], step), checkpoint_path(folder, 4))
     named = "step-000004.safetensors"
-    refused(lambda: TinyRun.open(whole).tensors(4), str(whole), named, said)
-    refused(lambda: export(whole, "new", TinyRun), str(whole), named, said)
-    refused(lambda: tiny(half), str(half), named, said)
+    refused(lambda: TinyRun.open(tiny_whole).tensors(4), str(tiny_whole), named, said)
+    refused(lambda: export(tiny_whole, "new", TinyRun), str(tiny_whole), named, said)
+    refused(lambda: tiny(tiny_half), str(tiny_half), named, said)
     assert not list(own_data.glob("tiny/*"))
 
 
-def test_what_is_exported_keeps_its_ties(whole, pristine, own_data):
-    export(whole, "mine", TinyRun, [4])
+def test_what_is_exported_keeps_its_ties(tiny_whole, tiny_runs, own_data):
+    export(tiny_whole, "mine", TinyRun, [4])
     read_all(TinyRun.open("mine"))
     copy = shutil.copytree(own_data / "tiny" / "mine", own_data.parent / "copy")  # nowhere listed, and still checked
     read_all(TinyRun.open(copy))
-    shutil.copy(checkpoint_path(pristine["other"], 4), checkpoint_path(copy, 4))
+    shutil.copy(checkpoint_path(tiny_runs["other"], 4), checkpoint_path(copy, 4))
     refused(lambda: TinyRun.open(copy).tensors(), "not of this run")
 
 
-def test_equal_runs_are_equal_files_also_after_a_stop(pristine, half):
-    assert contents(tiny(half)) == contents(pristine["whole"])
+def test_equal_runs_are_equal_files_also_after_a_stop(tiny_runs, tiny_half):
+    assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"])
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_not_numbers_are_refused(whole, value):
-    path = checkpoint_path(whole, 4)
+def test_weights_that_are_not_numbers_are_refused(tiny_whole, value):
+    path = checkpoint_path(tiny_whole, 4)
     tensors, notes = load_tensors(path)
     save_tensors(path, {"w": tensors["w"].fill_(value)}, **notes)
-    refused(lambda: TinyRun.open(whole).tensors(4), str(path), "not finite")
+    refused(lambda: TinyRun.open(tiny_whole).tensors(4), str(path), "not finite")
 
 
-def test_weights_too_large_for_half_precision_are_not_shipped(whole, own_data):
-    path = checkpoint_path(whole, 4)
+def test_weights_too_large_for_half_precision_are_not_shipped(tiny_whole, own_data):
+    path = checkpoint_path(tiny_whole, 4)
     tensors, notes = load_tensors(path)
     save_tensors(path, {"w": tensors["w"].fill_(1e6)}, **notes)
-    refused(lambda: export(whole, "new", TinyRun), "too large for float16")
+    refused(lambda: export(tiny_whole, "new", TinyRun), "too large for float16")
     assert not list(own_data.glob("tiny/*"))
 
 
 # 4, 11, 19: two writers, kills, and folders that go away
 
 
-def test_a_kill_in_the_very_first_write_is_taken_up(tmp_path, pristine):
+def test_a_kill_in_the_very_first_write_is_taken_up(tmp_path, tiny_runs):
     """What it leaves: a lock that nobody holds and an unfinished file."""
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".lock").touch()
     (tmp_path / "run" / ".config.json.abc123.part").write_text("{")
-    assert contents(tiny(tmp_path / "run")) == contents(pristine["whole"])
+    assert contents(tiny(tmp_path / "run")) == contents(tiny_runs["whole"])
 
 
-def test_unfinished_files_of_later_kills_go_and_no_others(half, pristine):
+def test_unfinished_files_of_later_kills_go_and_no_others(tiny_half, tiny_runs):
     for name in (".config.json.x.part", ".metrics.csv.x.part", ".state.safetensors.x.part"):
-        (half / name).write_text("x")
-    (half / "checkpoints" / ".step-000008.safetensors.x.part").write_text("x")
+        (tiny_half / name).write_text("x")
+    (tiny_half / "checkpoints" / ".step-000008.safetensors.x.part").write_text("x")
     mine = {"notes.part": b"mine", ".notes.part": b"mine", ".download.x.part": b"mine"}
     for name, content in mine.items():
-        (half / name).write_bytes(content)
-    assert contents(tiny(half)) == contents(pristine["whole"]) | mine
+        (tiny_half / name).write_bytes(content)
+    assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"]) | mine
 
 
 def test_a_folder_of_others_keeps_its_unfinished_files(tmp_path):
@@ -223,7 +206,7 @@ def test_a_folder_of_others_keeps_its_unfinished_files(tmp_path):
 
 @pytest.mark.parametrize("times", range(1, 9))
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-def test_a_stop_around_any_of_the_first_writes_is_taken_up(tmp_path, pristine, monkeypatch, times, before):
+def test_a_stop_around_any_of_the_first_writes_is_taken_up(tmp_path, tiny_runs, monkeypatch, times, before):
     """As a kill would: nothing is cleaned up, for that is what dies first."""
     replace, left = os.replace, iter(range(times, 0, -1))
 
@@ -239,7 +222,7 @@ def test_a_stop_around_any_of_the_first_writes_is_taken_up(tmp_path, pristine, m
         patch.setattr(os, "unlink", lambda path: None)
         with pytest.raises(SystemExit):
             tiny(tmp_path / "run")
-    assert contents(tiny(tmp_path / "run")) == contents(pristine["whole"])
+    assert contents(tiny(tmp_path / "run")) == contents(tiny_runs["whole"])
 
 
 @posix
@@ -292,18 +275,18 @@ CONFIG_DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", CONFIG_DAMAGE)
-def test_a_damaged_config_is_refused_by_all(whole, half, own_data, damage):
-    for folder in (whole, half):
+def test_a_damaged_config_is_refused_by_all(tiny_whole, tiny_half, own_data, damage):
+    for folder in (tiny_whole, tiny_half):
         described(folder, CONFIG_DAMAGE[damage])
-    refused(lambda: read_all(TinyRun.open(whole)), str(whole / "config.json"))
-    refused(lambda: export(whole, "new", TinyRun), str(whole / "config.json"))
-    refused(lambda: tiny(half), str(half))
+    refused(lambda: read_all(TinyRun.open(tiny_whole)), str(tiny_whole / "config.json"))
+    refused(lambda: export(tiny_whole, "new", TinyRun), str(tiny_whole / "config.json"))
+    refused(lambda: tiny(tiny_half), str(tiny_half))
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b'{"config": ' + b"9" * 10_000 + b"}", b"\xff", b"\0"])
-def test_a_config_that_is_no_json_is_one_line(whole, content):
-    (whole / "config.json").write_bytes(content)
-    refused(lambda: TinyRun.open(whole).config, str(whole / "config.json"), "is damaged")
+def test_a_config_that_is_no_json_is_one_line(tiny_whole, content):
+    (tiny_whole / "config.json").write_bytes(content)
+    refused(lambda: TinyRun.open(tiny_whole).config, str(tiny_whole / "config.json"), "is damaged")
 
 
 @pytest.mark.parametrize(
@@ -333,8 +316,8 @@ def test_a_split_is_read_strictly(tmp_path, change):
 
 
 @pytest.fixture
-def shipped(whole, own_data):
-    export(whole, "mine", TinyRun)
+def shipped(tiny_whole, own_data):
+    export(tiny_whole, "mine", TinyRun)
     return own_data / "tiny" / "mine"
 
 
@@ -355,12 +338,12 @@ def test_a_shipped_run_is_checked_by_path_too(shipped, file, monkeypatch):
         refused(lambda name=name: read_all(TinyRun.open(name)), file, "its checksum is not the one in MANIFEST.sha256")
 
 
-def test_stray_files_are_no_checkpoints_and_are_never_certified(shipped, whole):
-    for folder in (shipped, whole):
+def test_stray_files_are_no_checkpoints_and_are_never_certified(shipped, tiny_whole):
+    for folder in (shipped, tiny_whole):
         for name in ("step-000004 (copy).safetensors", "step-.safetensors", "step-00004.safetensors", ".DS_Store"):
             (folder / "checkpoints" / name).write_text("x")
-    assert TinyRun.open(whole).steps == TinyRun.open("mine").steps == [0, 4, 8]
-    export(whole, "second", TinyRun)
+    assert TinyRun.open(tiny_whole).steps == TinyRun.open("mine").steps == [0, 4, 8]
+    export(tiny_whole, "second", TinyRun)
     listed = read_manifest(shipped.parents[1])
     there = {"config.json", "metrics.csv", *(f"checkpoints/step-00000{step}.safetensors" for step in (0, 4, 8))}
     assert set(listed) == {f"tiny/{run}/{file}" for run in ("mine", "second") for file in there}
@@ -384,11 +367,11 @@ def test_a_manifest_of_garbage_is_named(shipped, garbage):
     assert path.read_bytes() == garbage
 
 
-def test_what_a_killed_export_left_is_not_shipped(whole, own_data):
+def test_what_a_killed_export_left_is_not_shipped(tiny_whole, own_data):
     left = own_data / "tiny" / ".mine.making"
     (left / "checkpoints").mkdir(parents=True)
     (left / "checkpoints" / "step-000002.safetensors").write_text("x")
-    assert sorted(path.name for path in export(whole, "mine", TinyRun).rglob("*.*")) == [
+    assert sorted(path.name for path in export(tiny_whole, "mine", TinyRun).rglob("*.*")) == [
         "config.json", "metrics.csv", *(f"step-00000{step}.safetensors" for step in (0, 4, 8))
     ]  # fmt: skip
 

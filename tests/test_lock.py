@@ -1,6 +1,5 @@
 """Locks: one writer at a time, for as long as it lives."""
 
-import shutil
 import subprocess
 import sys
 
@@ -14,35 +13,18 @@ from assign_add_lib.engine.manifest import write_manifest
 from assign_add_lib.engine.runs import export
 
 
-@pytest.fixture(scope="module")
-def pristine(tmp_path_factory):
-    """A finished run, and one that stands at step 4."""
-    place = tmp_path_factory.mktemp("pristine")
-    return {"whole": tiny(place / "whole"), "half": tiny(place / "half", stop=5)}
-
-
-@pytest.fixture
-def whole(pristine, tmp_path):
-    return shutil.copytree(pristine["whole"], tmp_path / "whole")
-
-
-@pytest.fixture
-def half(pristine, tmp_path):
-    return shutil.copytree(pristine["half"], tmp_path / "half")
-
-
 def refused(call, words):
     with pytest.raises(ValueError, match=words) as refusal:
         call()
     assert "\n" not in str(refusal.value)
 
 
-def test_a_folder_has_one_writer_at_a_time(half):
-    with Log.open(TinyLearner(TinyConfig()), half):
-        refused(lambda: tiny(half), f"{half} is being written by another process")
-        refused(lambda: tiny(half, seed=2), f"{half} is being written by another process")
-        assert len(TinyRun.open(half).metrics)
-    tiny(half)
+def test_a_folder_has_one_writer_at_a_time(tiny_half):
+    with Log.open(TinyLearner(TinyConfig()), tiny_half):
+        refused(lambda: tiny(tiny_half), f"{tiny_half} is being written by another process")
+        refused(lambda: tiny(tiny_half, seed=2), f"{tiny_half} is being written by another process")
+        assert len(TinyRun.open(tiny_half).metrics)
+    tiny(tiny_half)
 
 
 HOLD = """
@@ -55,7 +37,7 @@ sys.stdin.read()
 """
 
 
-def test_a_lock_ends_with_its_process_however_that_ends(tmp_path, pristine):
+def test_a_lock_ends_with_its_process_however_that_ends(tmp_path, tiny_runs):
     """Another process holds the folder, is killed, and leaves nothing that counts."""
     (tmp_path / "run").mkdir()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "run" / ".lock")]
@@ -64,16 +46,16 @@ def test_a_lock_ends_with_its_process_however_that_ends(tmp_path, pristine):
         refused(lambda: tiny(tmp_path / "run"), "is being written by another process")
         process.kill()
     assert (tmp_path / "run" / ".lock").exists()
-    assert contents(tiny(tmp_path / "run")) == contents(pristine["whole"])
+    assert contents(tiny(tmp_path / "run")) == contents(tiny_runs["whole"])
 
 
-def test_a_manifest_that_is_being_written_is_left_alone(whole, own_data):
-    export(whole, "mine", TinyRun)
+def test_a_manifest_that_is_being_written_is_left_alone(tiny_whole, own_data):
+    export(tiny_whole, "mine", TinyRun)
     with lock_file(own_data / "MANIFEST.sha256"):
         refused(lambda: write_manifest(own_data), "MANIFEST.sha256 is being written by another process")
 
 
-def test_a_lock_that_is_held_is_no_part_of_what_is_read(whole):
-    with lock_folder(whole):
-        assert len(TinyRun.open(whole).metrics)
-    assert not (whole / ".lock").exists()
+def test_a_lock_that_is_held_is_no_part_of_what_is_read(tiny_whole):
+    with lock_folder(tiny_whole):
+        assert len(TinyRun.open(tiny_whole).metrics)
+    assert not (tiny_whole / ".lock").exists()
