@@ -1,9 +1,6 @@
 """Answers to the exercises of chapter 3: mistakes, with words of what their check must say, and other right ones."""
 
-import torch
-
-from assign_add_lib import forward, last_logits
-from assign_add_lib.circuits import OV, QK
+import math
 
 
 def adam(decay=1.0, coupled=0.0, corrected=True):
@@ -26,14 +23,12 @@ def informed(train=lambda p, n: (1 - (1 - p) ** n) / (n * p), held_out=lambda p,
     return informed_score
 
 
-def first_move_only(weights, tokens, position):
-    w, n = weights, position + 1
-    x = w.W_E[tokens[:, :n]] + w.W_pos[:n]
-    future = torch.ones(n, n, dtype=torch.bool).triu(1)
-    x = x + (x @ QK(w, 1) @ x.mT).masked_fill(future, -torch.inf).softmax(-1) @ x @ OV(w, 1)
-    a = torch.einsum("bd,btd->bt", x[:, -1] @ QK(w, 2), x).softmax(-1)
-    y = x[:, -1] + torch.einsum("bt,btd->bd", a, x) @ OV(w, 2)
-    return (y + (y @ w.W_in).relu() @ w.W_out) @ w.W_U
+def even(rows, T, d, d_mlp, N, each=1, shared=1, layer_1=1, least=None):
+    """An answer to exercise 3.4 with parts of the count multiplied by a factor."""
+    first = layer_1 * (4 * T * d * d + 2 * T * T * d) + 2 * d * d + 2 * T * d + 2 * d * d_mlp + d * N
+    saved = first - each * (5 * rows * d + 2 * d * d + 2 * T * T + d * d_mlp + d_mlp * N + d * N)
+    tables = shared * (4 * d**3 + 2 * rows * d * d + rows**2 * d + d_mlp * d * N)
+    return math.ceil(tables / saved) if saved > 0 else least
 
 
 def first_above(metrics):
@@ -78,9 +73,11 @@ MISTAKES = [
     ("informed_score", informed(train=lambda p, n: 1 / n), "on trained pairs"),
     ("informed_score", informed(held_out=lambda p, n: 1.0 * (n == 1)), "on held-out pairs"),
     ("informed_score", informed(held_out=lambda p, n: (1 - p) ** n / n), "on held-out pairs"),
-    ("logits_at", lambda weights, tokens, position: forward(weights, tokens)[:, position], "are allowed"),
-    ("logits_at", first_move_only, "are allowed"),
-    ("logits_at", lambda weights, tokens, position: last_logits(weights, tokens), "at position 12 the logits differ"),
+    ("break_even", lambda **sizes: even(**sizes, layer_1=2), "PyTorch multiplies as often"),
+    ("break_even", lambda **sizes: even(**sizes, layer_1=1 / sizes["T"]), "PyTorch multiplies as often"),  # at = alone
+    ("break_even", lambda **sizes: even(**sizes, each=0), "PyTorch multiplies as often"),
+    ("break_even", lambda **sizes: even(**sizes, shared=0.5), "PyTorch multiplies as often"),
+    ("break_even", lambda **sizes: even(**sizes, least=10**9), "no batch is large enough"),
     ("phase_starts", first_above, "stays at 0.55 to the end"),
     ("phase_starts", first_above_or_none, "one high measurement"),
     ("phase_starts", stays_above, "one low measurement"),
