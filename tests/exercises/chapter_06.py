@@ -103,4 +103,8 @@ MISTAKES = [
     ("sharing", lambda one, two: torch.tensor(0.0), "nearly the same"),
     ("sharing", lambda one, two: torch.cosine_similarity(one[:, :120], two[:, -120:], dim=1).mean(), "a copy of every neuron"),
 ]
-RIGHT = [("sharing", overlap), ("sharing", shared_part)]
+RIGHT = [
+    ("sharing", overlap),
+    ("sharing", shared_part),
+    ("sharing", lambda one, two: torch.cosine_similarity(one, two, dim=1).mean()),
+]
