@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 import torch
 from arms import EVERY, holding, rng
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from assign_add_lib.companions.hypernetwork.analysis import (
     bank,
+    blend_answers,
     context_loss,
+    kernel_answers,
     nearest_answers,
     probe,
     refine,
@@ -66,6 +69,25 @@ def test_ridge_answers_are_those_of_scikit_learn(teacher, strength):
     for (x, y), asked, answered in zip(zip(*tasks.context), tasks.queries[0], found):
         slow = Ridge(strength).fit(x.double().numpy(), y.double().numpy()).predict(asked.double().numpy())
         np.testing.assert_allclose(answered.numpy(), slow, atol=1e-4)
+
+
+@pytest.mark.parametrize("width, strength", [(0.7, 0.1), (2.0, 0.01), (4.0, 0.001)])
+def test_kernel_answers_are_those_of_scikit_learn(teacher, width, strength):
+    tasks = teacher.sample(EVERY, 25, rng(13))
+    for (x, y), asked, answered in zip(zip(*tasks.context), tasks.queries[0], kernel_answers(tasks, width, strength)):
+        x, y, asked = (each.double().numpy() for each in (x, y, asked))
+        slow = KernelRidge(alpha=strength, kernel="rbf", gamma=1 / (2 * width**2)).fit(x, y - y.mean(0))
+        np.testing.assert_allclose(answered.numpy(), slow.predict(asked) + y.mean(0), atol=2e-3)
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0])
+def test_blended_answers_are_ridge_regression_on_the_answers_of_the_bank(teacher, strength):
+    tasks, support = teacher.sample(HELD_OUT, 5, rng(19)), SUPPORTS["connected"]
+    known, found = bank(support, 5), blend_answers(teacher, SUPPORTS["connected"], tasks, strength, chunk=2)
+    for task in range(5):
+        tried = teacher.solve(known, tasks.x[task].expand(len(known), -1, -1)).y.double().flatten(1).T / len(known) ** 0.5
+        slow = Ridge(strength, fit_intercept=False).fit(tried[:32].numpy(), tasks.y[task, :16].double().flatten().numpy())
+        np.testing.assert_allclose(found[task].flatten().numpy(), slow.predict(tried[32:].numpy()), atol=2e-3)
 
 
 @pytest.mark.parametrize("support", SUPPORTS)

@@ -68,6 +68,18 @@ def ridge_answers(tasks: Tasks, strength: float) -> Tensor:
     return asked @ slope + level
 
 
+def kernel_answers(tasks: Tasks, width: float, strength: float) -> Tensor:
+    """Floor: answers (task, questions, OUTPUTS) of kernel ridge regression on each task's own examples, around their mean.
+
+    The kernel is Gaussian, exp(-|x - x'|^2 / (2 width^2)); a large width with a small strength fits low polynomials.
+    """
+    x, y = tasks.context
+    level, asked = y.mean(1, keepdim=True), tasks.queries[0]
+    kernel, between = (torch.exp(-torch.cdist(each, x).square() / (2 * width**2)) for each in (x, asked))
+    weights = torch.linalg.solve((kernel + strength * torch.eye(x.shape[1])).double(), (y - level).double())
+    return (between.double() @ weights).float() + level
+
+
 def bank(support: list[tuple[int, ...]], grid: int = 9) -> Tensor:
     """Codes (task, MODULES) that cover a support: every combination, each active module on a grid over [WEAKEST, 1]."""
     levels = torch.linspace(WEAKEST, 1, grid)
@@ -86,6 +98,23 @@ def nearest_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tas
         answered = torch.einsum("kui,tni->tknu", W, x).relu() @ teacher.readout.T
         chosen.append((answered - y[:, None]).square().sum((2, 3)).argmin(1))
     return execute(W[torch.cat(chosen)], teacher.readout, tasks.queries[0])
+
+
+def blend_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, strength: float, chunk: int = 64) -> Tensor:
+    """Control: answers (task, questions, OUTPUTS) of the weighted sum of seen tasks that fits the examples best, by ridge regression.
+
+    It adds up the answers of the teacher's own tasks in the bank, and never mixes modules within the task network.
+    """
+    W = mix(bank(support, 5), teacher.modules)  # (known, HIDDEN, INPUTS)
+    found = []
+    for x, y in zip(tasks.x.split(chunk), tasks.y[:, :CONTEXT].split(chunk)):
+        hidden = torch.einsum("kui,tni->tnku", W, x).relu()
+        known = torch.einsum("tnku,ou->tnok", hidden, teacher.readout) / len(W) ** 0.5  # (task, n, OUTPUTS, known)
+        seen, asked = known[:, :CONTEXT].flatten(1, 2), known[:, CONTEXT:].flatten(1, 2)
+        inner = seen @ seen.mT + strength * torch.eye(seen.shape[1])
+        weights = torch.linalg.solve(inner.double(), y.flatten(1)[..., None].double()).float()
+        found.append((asked @ (seen.mT @ weights))[..., 0].unflatten(1, (-1, y.shape[2])))
+    return torch.cat(found)
 
 
 def to_latent(codes: Tensor, latents: Tensor) -> Tensor:
