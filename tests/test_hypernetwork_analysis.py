@@ -17,6 +17,7 @@ from assign_add_lib.companions.hypernetwork.analysis import (
     nearest_answers,
     probe,
     refine,
+    relu_kernel,
     ridge_answers,
     to_latent,
 )
@@ -71,13 +72,23 @@ def test_ridge_answers_are_those_of_scikit_learn(teacher, strength):
         np.testing.assert_allclose(answered.numpy(), slow, atol=1e-4)
 
 
-@pytest.mark.parametrize("width, strength", [(0.7, 0.1), (2.0, 0.01), (4.0, 0.001)])
-def test_kernel_answers_are_those_of_scikit_learn(teacher, width, strength):
+def test_the_relu_kernel_is_the_mean_product_of_random_relu_units(teacher):
+    x, other = teacher.sample(EVERY, 1, rng(13)).context[0][0], teacher.sample(EVERY, 1, rng(20)).context[0][0, :5]
+    w = torch.randn(8, 400_000, generator=rng(21))
+    slow = (x @ w).relu() @ (other @ w).relu().T / w.shape[1]
+    torch.testing.assert_close(relu_kernel(x[None], other[None])[0], slow, atol=0.02, rtol=0)
+    twice = relu_kernel(x[None], x[None])[0].diagonal()
+    torch.testing.assert_close(twice, x.square().sum(1) / 2, atol=1e-3, rtol=0)  # half of a Gaussian's square is above 0
+
+
+@pytest.mark.parametrize("strength", [0.01, 0.3])
+def test_kernel_answers_are_those_of_scikit_learn(teacher, strength):
     tasks = teacher.sample(EVERY, 25, rng(13))
-    for (x, y), asked, answered in zip(zip(*tasks.context), tasks.queries[0], kernel_answers(tasks, width, strength)):
-        x, y, asked = (each.double().numpy() for each in (x, y, asked))
-        slow = KernelRidge(alpha=strength, kernel="rbf", gamma=1 / (2 * width**2)).fit(x, y - y.mean(0))
-        np.testing.assert_allclose(answered.numpy(), slow.predict(asked) + y.mean(0), atol=2e-3)
+    found, asked = kernel_answers(tasks, strength), tasks.queries[0]
+    inner, between = relu_kernel(*[tasks.context[0]] * 2), relu_kernel(asked, tasks.context[0])
+    for task in range(25):
+        slow = KernelRidge(alpha=strength, kernel="precomputed").fit(inner[task].numpy(), tasks.context[1][task].numpy())
+        np.testing.assert_allclose(found[task].numpy(), slow.predict(between[task].numpy()), atol=2e-3)
 
 
 @pytest.mark.parametrize("strength", [0.01, 1.0])

@@ -68,16 +68,22 @@ def ridge_answers(tasks: Tasks, strength: float) -> Tensor:
     return asked @ slope + level
 
 
-def kernel_answers(tasks: Tasks, width: float, strength: float) -> Tensor:
-    """Floor: answers (task, questions, OUTPUTS) of kernel ridge regression on each task's own examples, around their mean.
+def relu_kernel(x: Tensor, other: Tensor) -> Tensor:
+    """E[relu(w x) relu(w x')] over Gaussian w of unit variance: (task, n, d), (task, m, d) -> (task, n, m); Cho and Saul, 2009."""
+    lengths = x.norm(dim=2)[:, :, None] * other.norm(dim=2)[:, None]
+    cosine = (x @ other.mT / lengths).clamp(-1, 1)
+    angle = cosine.acos()
+    return lengths * (angle.sin() + (torch.pi - angle) * cosine) / (2 * torch.pi)
 
-    The kernel is Gaussian, exp(-|x - x'|^2 / (2 width^2)); a large width with a small strength fits low polynomials.
+
+def kernel_answers(tasks: Tasks, strength: float) -> Tensor:
+    """Floor: answers (task, questions, OUTPUTS) of kernel ridge regression on each task's own examples.
+
+    The kernel knows the form of the teacher, one ReLU layer without biases, and none of its modules.
     """
     x, y = tasks.context
-    level, asked = y.mean(1, keepdim=True), tasks.queries[0]
-    kernel, between = (torch.exp(-torch.cdist(each, x).square() / (2 * width**2)) for each in (x, asked))
-    weights = torch.linalg.solve((kernel + strength * torch.eye(x.shape[1])).double(), (y - level).double())
-    return (between.double() @ weights).float() + level
+    inner = relu_kernel(x, x) + strength * torch.eye(x.shape[1])
+    return relu_kernel(tasks.queries[0], x) @ torch.linalg.solve(inner.double(), y.double()).float()
 
 
 def bank(support: list[tuple[int, ...]], grid: int = 9) -> Tensor:
@@ -101,7 +107,7 @@ def nearest_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tas
 
 
 def blend_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, strength: float, chunk: int = 64) -> Tensor:
-    """Control: answers (task, questions, OUTPUTS) of the weighted sum of seen tasks that fits the examples best, by ridge regression.
+    """Control: answers (task, questions, OUTPUTS) of the sum of seen tasks that fits the examples best, by ridge regression.
 
     It adds up the answers of the teacher's own tasks in the bank, and never mixes modules within the task network.
     """

@@ -1,15 +1,13 @@
 """What the paper says of the arms, and what our pilots led us to expect, as rows of the scoreboard: one subject a seed.
 
 The first levels were set before any shipped run was measured, just under what pilots of the same configuration had given.
-The rows in `LATER` came when the shipped runs were known; of these, only `UNSEEN` were committed before their measurement.
+The rows in `LATER` came when the shipped runs were known.  "vanilla above a blend" was committed before its measurement with
+the blend's strength chosen on tasks of the support, where it held; chosen in favour of the blend, as here, it does not.
 """
 
-from collections.abc import Iterable
 from functools import cache, cached_property
-from itertools import product
 
 import torch
-from torch import Tensor
 
 from ...engine.scoreboard import Claim
 from .analysis import blend_answers, kernel_answers, nearest_answers, probe, refine, ridge_answers, streams
@@ -19,7 +17,7 @@ from .training import SETS, ArmConfig, ArmRun, load_arm, r_squared
 SOURCE = "hypernetwork"
 SEEDS = (0, 1, 2)
 HALF = 4000  # the step at which the control is compared, as in the pilot
-WIDTHS, STRENGTHS = (1.0, 2.0, 4.0, 8.0), (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # tried for the kernel and the blend
+STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # of ridge regression, tried for the kernel and the blend
 ID, OOD = SETS
 
 
@@ -51,20 +49,12 @@ class ArmSeed:
         x, y = tasks.queries
         return r_squared(network.executor(refine(network, tasks), x), y).mean().item()
 
-    def tuned(self, solver, settings: Iterable[tuple[float, ...]]) -> Tensor:
-        """Answers of a solver (tasks, *setting) to the held-out tasks, with the best setting for 300 tasks of the support."""
-        tuning = self.tasks("connected", 300, 2)
-        best = max(settings, key=lambda each: r_squared(solver(tuning, *each), tuning.queries[1]).mean())
-        return solver(self.tasks(None), *best)
-
     @cached_property
-    def blend(self) -> float:
-        """Mean R^2 on held-out pairs of a weighted sum of seen tasks' answers."""
-        teacher, support = self.run("vanilla").teacher, SUPPORTS["connected"]
-        answers = self.tuned(
-            lambda tasks, strength: blend_answers(teacher, support, tasks, strength), [(each,) for each in STRENGTHS]
-        )
-        return r_squared(answers, self.tasks(None).queries[1]).mean().item()
+    def blends(self) -> dict[float, float]:
+        """Mean R^2 on held-out pairs of the sum of seen tasks' answers that fits best, by the strength of its ridge."""
+        tasks, teacher = self.tasks(None), self.run("vanilla").teacher
+        answers = {each: blend_answers(teacher, SUPPORTS["connected"], tasks, each) for each in STRENGTHS}
+        return {each: r_squared(answers[each], tasks.queries[1]).mean().item() for each in STRENGTHS}
 
     @cached_property
     def floors(self) -> dict[str, float]:
@@ -72,7 +62,7 @@ class ArmSeed:
         tasks = self.tasks(None)
         answers = {
             "ridge regression": ridge_answers(tasks, 1.0),  # the best of 0.01, 0.1, 0.3, 1 and 3 in seed 0
-            "kernel regression": self.tuned(kernel_answers, product(WIDTHS, STRENGTHS)),
+            "kernel regression": kernel_answers(tasks, 0.01),  # the best of STRENGTHS on tasks of the support, in each seed
             "nearest seen task": nearest_answers(self.run("vanilla").teacher, SUPPORTS["connected"], tasks),
         }
         return {name: r_squared(each, tasks.queries[1]).mean().item() for name, each in answers.items()}
@@ -137,8 +127,8 @@ CLAIMS: tuple[Claim, ...] = (
           _less(MLP, VANILLA), 0.0, of=SOURCE),
     Claim("vanilla above a blend", GROUP, "chapter 15",
           "The vanilla transformer does more than to add up the answers of tasks that it has seen.",
-          "vanilla less the best weighted sum of seen tasks, mean R² on held-out pairs",
-          lambda seed: seed.score(OOD, **VANILLA) - seed.blend, 0.1, of=SOURCE),
+          "vanilla less the best sum of seen tasks' answers at any strength, mean R² on held-out pairs",
+          lambda seed: seed.score(OOD, **VANILLA) - max(seed.blends.values()), 0.1, of=SOURCE),
     Claim("connection helps", GROUP, "chapter 15",
           "It takes pairs that link all modules.",
           "hypernetwork, connected less disconnected, mean R² on held-out pairs",
@@ -186,4 +176,3 @@ CLAIMS: tuple[Claim, ...] = (
 )
 # fmt: on
 LATER = ("only with a bottleneck", "a bottleneck is enough", "vanilla above a blend", "code legible, vanilla")
-UNSEEN = ("vanilla above a blend",)
