@@ -19,6 +19,7 @@ from assign_add_lib.companions.hypernetwork.analysis import (
     refine,
     relu_kernel,
     ridge_answers,
+    ridge_slopes,
     to_latent,
 )
 from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS, Tasks, Teacher
@@ -67,9 +68,10 @@ def test_refining_keeps_the_best_code_of_each_task(teacher, knowing, lr):
 def test_ridge_answers_are_those_of_scikit_learn(teacher, strength):
     tasks = teacher.sample(EVERY, 25, rng(13))
     found = ridge_answers(tasks, strength)
-    for (x, y), asked, answered in zip(zip(*tasks.context), tasks.queries[0], found):
-        slow = Ridge(strength).fit(x.double().numpy(), y.double().numpy()).predict(asked.double().numpy())
-        np.testing.assert_allclose(answered.numpy(), slow, atol=1e-4)
+    for (x, y), asked, answered, slopes in zip(zip(*tasks.context), tasks.queries[0], found, ridge_slopes(tasks, strength)):
+        slow = Ridge(strength).fit(x.double().numpy(), y.double().numpy())
+        np.testing.assert_allclose(answered.numpy(), slow.predict(asked.double().numpy()), atol=1e-4)
+        np.testing.assert_allclose(slopes.numpy(), slow.coef_.T, atol=1e-4)
 
 
 def test_the_relu_kernel_is_the_mean_product_of_random_relu_units(teacher):

@@ -69,6 +69,7 @@ def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
     }
     assert {name: values[name] for name in slow} == pytest.approx(slow)
     probes = {"code legible, hypernetwork", "code legible, vanilla", "code as legible, vanilla"}
+    probes |= {"code legible beyond a regression, vanilla"}
     assert set(values) - set(slow) == {"refined codes compose"} | probes
     assert set(LATER) < set(values)
 

@@ -59,17 +59,20 @@ def refine(network: Bottleneck, tasks: Tasks, steps: int = 300, lr: float = 0.05
     return best
 
 
+def ridge_slopes(tasks: Tasks, strength: float = 1.0) -> Tensor:
+    """Slopes (task, INPUTS, OUTPUTS) of a ridge regression with intercept on each task's own examples."""
+    x, y = (each - each.mean(1, keepdim=True) for each in tasks.context)
+    return torch.linalg.solve(x.mT @ x + strength * torch.eye(x.shape[2]), x.mT @ y)
+
+
 def ridge_answers(tasks: Tasks, strength: float) -> Tensor:
     """Floor: answers (task, questions, OUTPUTS) of a ridge regression with intercept on each task's own examples."""
     x, y = tasks.context
-    centre, level = x.mean(1, keepdim=True), y.mean(1, keepdim=True)
-    x, y, asked = x - centre, y - level, tasks.queries[0] - centre
-    slope = torch.linalg.solve(x.mT @ x + strength * torch.eye(x.shape[2]), x.mT @ y)
-    return asked @ slope + level
+    return (tasks.queries[0] - x.mean(1, keepdim=True)) @ ridge_slopes(tasks, strength) + y.mean(1, keepdim=True)
 
 
 def relu_kernel(x: Tensor, other: Tensor) -> Tensor:
-    """E[relu(w x) relu(w x')] over Gaussian w of unit variance: (task, n, d), (task, m, d) -> (task, n, m); Cho and Saul, 2009."""
+    """E[relu(w x) relu(w x')] over Gaussian w of unit variance: (task, n, d), (task, m, d) -> (task, n, m) (Cho and Saul)."""
     lengths = x.norm(dim=2)[:, :, None] * other.norm(dim=2)[:, None]
     cosine = (x @ other.mT / lengths).clamp(-1, 1)
     angle = cosine.acos()
