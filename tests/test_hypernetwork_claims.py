@@ -40,7 +40,8 @@ def fake_load(name):
     config = replace(CONFIGS[0][name], d_model=16, layers=1)
     number = NAMES[0].index(name)
     metrics = pd.DataFrame({ID: [0.1, 0.3 + 0.01 * number, 0.9], OOD: [0.1, 0.2, 0.5 + 0.02 * number**2]}, index=[0, 4000, 8000])
-    return SimpleNamespace(metrics=metrics, teacher=config.teacher(), network=lambda: config.network().requires_grad_(False))
+    network = {"config": config, "teacher": config.teacher(), "network": lambda: config.network().requires_grad_(False)}
+    return SimpleNamespace(metrics=metrics, **network)
 
 
 def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
