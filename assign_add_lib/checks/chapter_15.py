@@ -1,5 +1,6 @@
 """The checks of chapter 15, Composing in context."""
 
+import math
 import random
 from collections.abc import Callable
 
@@ -8,7 +9,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from ..companions.hypernetwork.analysis import probe
-from ..companions.hypernetwork.data import CONTEXT, HELD_OUT, INPUTS, MODULES, PAIRS, SINGLES, SUPPORTS, Teacher, mix
+from ..companions.hypernetwork.data import CONTEXT, HELD_OUT, INPUTS, MODULES, PAIRS, SINGLES, SUPPORTS, Teacher, execute, mix
 from ..companions.hypernetwork.model import Hypernetwork
 from .common import as_tensor, exercise, expect
 
@@ -94,3 +95,19 @@ def few_examples(answer: Callable) -> None:
     most, middle = max(active), sorted(left)[4]
     hint = f"; a code has up to {most} active modules; use that a task has one or two" if most > 2 else "; is every pair tried?"
     expect(middle < 0.02, f"on new questions the median error is {middle:.1%} of the variance; under 2% can be reached{hint}")
+
+
+@exercise
+def gap(answer: Callable) -> None:
+    """Exercise 15.5: `answer(modules, readout, z, x)` (n, 2) is a mixture's answer less the sum of its modules' answers."""
+    for _ in range(4):
+        teacher, z, x = Teacher.draw(random.randrange(99)), torch.zeros(MODULES), 2 * torch.rand(20, INPUTS) - 1
+        z[list(random.choice(PAIRS))] = 0.5 + torch.rand(2) / 2
+        whole = execute(mix(z[None], teacher.modules), teacher.readout, x[None])[0]
+        alone = torch.stack([execute(mix(one[None], teacher.modules), teacher.readout, x[None])[0] for one in torch.eye(MODULES)])
+        truth = whole - torch.einsum("m,mno->no", z, alone)
+        given = as_tensor(answer(teacher.modules.clone(), teacher.readout.clone(), z, x), truth.shape, "the gap")
+        wrong = {-1: "; the sign is turned", 2: "; the half is missing", math.sqrt(2): "; a mixture is divided by the root of 2"}
+        hints = [words for by, words in wrong.items() if torch.allclose(given, by * truth, atol=1e-4)]
+        off = (given - truth).abs().max().item()
+        expect(off < 1e-3, f"the gap differs from the true one by up to {off:.3g}{''.join(hints[:1])}")

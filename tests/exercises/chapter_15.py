@@ -74,6 +74,24 @@ def on_a_grid(pairs):
     return few_examples
 
 
+def gap_by(factor=0.5, root=2):
+    """An answer to exercise 15.5, with its factor and the root to divide by."""
+
+    def gap(modules, readout, z, x):
+        units = torch.einsum("mui,ni->mnu", modules, x) / root**0.5
+        apart, mixed = ((z[:, None, None] * each).sum(0) for each in (units.abs(), units))
+        return factor * (mixed.abs() - apart) @ readout.T
+
+    return gap
+
+
+def both_answered(modules, readout, z, x):
+    def answered(code):
+        return ((torch.einsum("m,mui->ui", code, modules) @ x.T / 2**0.5).relu().T) @ readout.T
+
+    return answered(z) - sum(z[m] * answered(torch.eye(8)[m]) for m in range(8))
+
+
 EVERY_PAIR = list(combinations(range(8), 2))
 
 MISTAKES = [
@@ -91,6 +109,10 @@ MISTAKES = [
     ("few_examples", descended, "use that a task has one or two"),
     ("few_examples", on_a_grid(EVERY_PAIR[:4]), "is every pair tried?"),
     ("few_examples", lambda executor, x, y: torch.zeros(4), "the code has shape (4,)"),
+    ("gap", gap_by(-0.5), "the sign is turned"),
+    ("gap", gap_by(1), "the half is missing"),
+    ("gap", gap_by(root=1), "divided by the root of 2"),
+    ("gap", lambda modules, readout, z, x: torch.zeros(len(x), 2), "differs from the true one"),
 ]
 
 RIGHT = [
@@ -98,4 +120,5 @@ RIGHT = [
     ("other_modules", solved),
     ("features", slopes),
     ("few_examples", on_a_grid(EVERY_PAIR)),
+    ("gap", both_answered),
 ]
