@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 import torch
 from arms import EVERY, holding, rng
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from assign_add_lib.companions.hypernetwork.analysis import (
     bank,
+    blend_answers,
     context_loss,
+    kernel_answers,
     nearest_answers,
     probe,
     refine,
+    relu_kernel,
     ridge_answers,
+    ridge_slopes,
     to_latent,
 )
 from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS, Tasks, Teacher
@@ -63,9 +68,39 @@ def test_refining_keeps_the_best_code_of_each_task(teacher, knowing, lr):
 def test_ridge_answers_are_those_of_scikit_learn(teacher, strength):
     tasks = teacher.sample(EVERY, 25, rng(13))
     found = ridge_answers(tasks, strength)
-    for (x, y), asked, answered in zip(zip(*tasks.context), tasks.queries[0], found):
-        slow = Ridge(strength).fit(x.double().numpy(), y.double().numpy()).predict(asked.double().numpy())
-        np.testing.assert_allclose(answered.numpy(), slow, atol=1e-4)
+    for (x, y), asked, answered, slopes in zip(zip(*tasks.context), tasks.queries[0], found, ridge_slopes(tasks, strength)):
+        slow = Ridge(strength).fit(x.double().numpy(), y.double().numpy())
+        np.testing.assert_allclose(answered.numpy(), slow.predict(asked.double().numpy()), atol=1e-4)
+        np.testing.assert_allclose(slopes.numpy(), slow.coef_.T, atol=1e-4)
+
+
+def test_the_relu_kernel_is_the_mean_product_of_random_relu_units(teacher):
+    x, other = teacher.sample(EVERY, 1, rng(13)).context[0][0], teacher.sample(EVERY, 1, rng(20)).context[0][0, :5]
+    w = torch.randn(8, 400_000, generator=rng(21))
+    slow = (x @ w).relu() @ (other @ w).relu().T / w.shape[1]
+    torch.testing.assert_close(relu_kernel(x[None], other[None])[0], slow, atol=0.02, rtol=0)
+    twice = relu_kernel(x[None], x[None])[0].diagonal()
+    torch.testing.assert_close(twice, x.square().sum(1) / 2, atol=1e-3, rtol=0)  # half of a Gaussian's square is above 0
+
+
+@pytest.mark.parametrize("strength", [0.01, 0.3])
+def test_kernel_answers_are_those_of_scikit_learn(teacher, strength):
+    tasks = teacher.sample(EVERY, 25, rng(13))
+    found, asked = kernel_answers(tasks, strength), tasks.queries[0]
+    inner, between = relu_kernel(*[tasks.context[0]] * 2), relu_kernel(asked, tasks.context[0])
+    for task in range(25):
+        slow = KernelRidge(alpha=strength, kernel="precomputed").fit(inner[task].numpy(), tasks.context[1][task].numpy())
+        np.testing.assert_allclose(found[task].numpy(), slow.predict(between[task].numpy()), atol=2e-3)
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0])
+def test_blended_answers_are_ridge_regression_on_the_answers_of_the_bank(teacher, strength):
+    tasks, support = teacher.sample(HELD_OUT, 5, rng(19)), SUPPORTS["connected"]
+    known, found = bank(support, 5), blend_answers(teacher, SUPPORTS["connected"], tasks, strength, chunk=2)
+    for task in range(5):
+        tried = teacher.solve(known, tasks.x[task].expand(len(known), -1, -1)).y.double().flatten(1).T / len(known) ** 0.5
+        slow = Ridge(strength, fit_intercept=False).fit(tried[:32].numpy(), tasks.y[task, :16].double().flatten().numpy())
+        np.testing.assert_allclose(found[task].flatten().numpy(), slow.predict(tried[32:].numpy()), atol=2e-3)
 
 
 @pytest.mark.parametrize("support", SUPPORTS)

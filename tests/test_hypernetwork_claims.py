@@ -15,7 +15,7 @@ from assign_add_lib.companions.hypernetwork import claims
 from assign_add_lib.companions.hypernetwork.analysis import (
     refine,
 )
-from assign_add_lib.companions.hypernetwork.claims import CLAIMS, SEEDS, SOURCE, ArmSeed, seeds
+from assign_add_lib.companions.hypernetwork.claims import CLAIMS, LATER, SEEDS, SOURCE, ArmSeed, seeds
 from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS
 from assign_add_lib.companions.hypernetwork.model import Bottleneck, Vanilla
 from assign_add_lib.companions.hypernetwork.training import GRID, ArmConfig, ArmLearner, ArmRun, load_arm, r_squared
@@ -40,7 +40,8 @@ def fake_load(name):
     config = replace(CONFIGS[0][name], d_model=16, layers=1)
     number = NAMES[0].index(name)
     metrics = pd.DataFrame({ID: [0.1, 0.3 + 0.01 * number, 0.9], OOD: [0.1, 0.2, 0.5 + 0.02 * number**2]}, index=[0, 4000, 8000])
-    return SimpleNamespace(metrics=metrics, teacher=config.teacher(), network=lambda: config.network().requires_grad_(False))
+    network = {"config": config, "teacher": config.teacher(), "network": lambda: config.network().requires_grad_(False)}
+    return SimpleNamespace(metrics=metrics, **network)
 
 
 def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
@@ -56,7 +57,9 @@ def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
         "vanilla fits": 0.9,
         "hypernetwork composes": hyper,
         "hypernetwork above vanilla": hyper - vanilla,
-        "vanilla above the floors": vanilla - max(seed.floors.values()),
+        "only with a bottleneck": vanilla - max(seed.floors.values()),
+        "a bottleneck is enough": last["mlp-connected-0"] - vanilla,
+        "vanilla above a blend": vanilla - max(seed.blends.values()),
         "connection helps": hyper - last["hypernetwork-disconnected-0"],
         "connection alone helps": last["hypernetwork-connected-12-0"] - last["hypernetwork-disconnected-0"],
         "the bottleneck alone does not": hyper - last["mlp-connected-0"],
@@ -66,7 +69,10 @@ def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
         "given the code, an MLP": last["mlp-connected-given-code-0"],
     }
     assert {name: values[name] for name in slow} == pytest.approx(slow)
-    assert set(values) - set(slow) == {"refined codes compose", "code legible, hypernetwork", "code as legible, vanilla"}
+    probes = {"code legible, hypernetwork", "code legible, vanilla", "code as legible, vanilla"}
+    probes |= {"code legible beyond a regression, vanilla"}
+    assert set(values) - set(slow) == {"refined codes compose"} | probes
+    assert set(LATER) < set(values)
 
 
 def test_legible_is_what_a_probe_fitted_in_distribution_reads_in_and_out_of_it(monkeypatch):
@@ -84,7 +90,7 @@ def test_legible_is_what_a_probe_fitted_in_distribution_reads_in_and_out_of_it(m
 
 def test_floors_are_below_what_knows_the_modules():
     seed = FakeSeed(0, load=fake_load)
-    assert set(seed.floors) == {"ridge regression", "nearest seen task"}
+    assert set(seed.floors) == {"ridge regression", "kernel regression", "nearest seen task"}
     assert all(0 < value < 0.7 for value in seed.floors.values())
     assert not torch.equal(seed.tasks(None).x, seed.tasks(None, stream=1).x)
     assert {tuple(code.nonzero().flatten().tolist()) for code in seed.tasks(None).z} == set(HELD_OUT)

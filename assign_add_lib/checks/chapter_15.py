@@ -1,5 +1,6 @@
 """The checks of chapter 15, Composing in context."""
 
+import math
 import random
 from collections.abc import Callable
 
@@ -7,7 +8,8 @@ import torch
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..companions.hypernetwork.data import CONTEXT, INPUTS, MODULES, PAIRS, SINGLES, mix
+from ..companions.hypernetwork.analysis import probe
+from ..companions.hypernetwork.data import CONTEXT, HELD_OUT, INPUTS, MODULES, PAIRS, SINGLES, SUPPORTS, Teacher, execute, mix
 from ..companions.hypernetwork.model import Hypernetwork
 from .common import as_tensor, exercise, expect
 
@@ -35,16 +37,27 @@ def connected(answer: Callable) -> None:
 
 
 @exercise
-def may_look(answer: Callable) -> None:
-    """Exercise 15.2: `answer(context, questions)` (tokens, tokens) says which token may attend to which."""
-    for context, questions in ((3, 2), (1, 5), (random.randint(2, 20), random.randint(1, 20))):
-        tokens = context + questions
-        given = as_tensor(answer(context, questions), (tokens, tokens), "the mask").bool()
-        for row, column in ((i, j) for i in range(tokens) for j in range(tokens)):
-            who, whom = ("example" if token < context else "question" for token in (row, column))
-            allowed = whom == "example"
-            words = f"token {row} ({who}) {'may' if allowed else 'may not'} look at token {column} ({whom})"
-            expect(bool(given[row, column]) == allowed, f"with {context} examples and {questions} questions {words}")
+def features(answer: Callable) -> None:
+    """Exercise 15.2: `answer(x, y)` are features (task, at most 512) from which a linear map reads the code of a task."""
+    teacher, rng = Teacher.draw(0), torch.Generator().manual_seed(random.randrange(10**6))
+    fitted, new = teacher.sample(SUPPORTS["connected"], 2000, rng), teacher.sample(HELD_OUT, 500, rng)
+    given = []
+    for tasks in (fitted, new):
+        x, y = tasks.context
+        found = answer(x.clone(), y.clone())
+        expect(found is not None, "your function returns nothing yet")
+        expect(torch.is_tensor(found) and found.shape[0] == len(x), "the features should be a tensor (task, features)")
+        found = found.detach().float().flatten(1)
+        expect(found.shape[1] <= 512, f"{found.shape[1]} features; at most 512 are allowed")
+        expect(bool(found.isfinite().all()), "some features are not finite numbers")
+        given.append((found, tasks.z))
+    x, y = fitted.context
+    order = torch.randperm(CONTEXT)
+    alike = torch.allclose(answer(x[:50, order], y[:50, order]), answer(x[:50], y[:50]), atol=1e-3, rtol=1e-3)
+    expect(alike, "the features change when the examples change places or other tasks are left out; the examples are a set")
+    inside, outside = probe(*given[0], given[0], given[1])
+    hint = "; that is no more than the products of x and y give" if outside < 0.55 else "; a regression's slopes give 0.7"
+    expect(outside > 0.65, f"from your features R² is {inside:.2f} where it was fitted and {outside:.2f} on held-out pairs{hint}")
 
 
 @exercise
@@ -66,20 +79,35 @@ def other_modules(answer: Callable) -> None:
 
 
 @exercise
-def refined(answer: Callable) -> None:
-    """Exercise 15.4: `answer(executor, x, y, start)` is a code (8,) that answers new questions of the task."""
-    for _ in range(3):
+def few_examples(answer: Callable) -> None:
+    """Exercise 15.4: `answer(executor, x, y)` is the code (8,) of a task of at most two modules, from four examples."""
+    left, active = [], []
+    for _ in range(9):
         executor = Hypernetwork().requires_grad_(False)
         code = torch.zeros(MODULES)
         code[list(random.choice(SINGLES + PAIRS))] = 0.5 + random.random() / 2
-        x = 2 * torch.rand(CONTEXT + 200, INPUTS) - 1
+        x = 2 * torch.rand(4 + 200, INPUTS) - 1
         y = executor(code[None], x[None])[0]
-        start = code + 0.15 * torch.randn(MODULES)
-        given = as_tensor(answer(executor, x[:CONTEXT], y[:CONTEXT], start.clone()), (MODULES,), "the code").detach()
+        given = as_tensor(answer(executor, x[:4].clone(), y[:4].clone()), (MODULES,), "the code").detach()
+        error = (executor(given[None], x[None])[0] - y)[4:].square().mean()
+        left.append((error / y[4:].var(0).mean()).item())
+        active.append(int((given.abs() > 0.02).sum()))
+    most, middle = max(active), sorted(left)[4]
+    hint = f"; a code has up to {most} active modules; use that a task has one or two" if most > 2 else "; is every pair tried?"
+    expect(middle < 0.02, f"on new questions the median error is {middle:.1%} of the variance; under 2% can be reached{hint}")
 
-        def error(guess):
-            return (executor(guess[None], x[None])[0] - y)[CONTEXT:].square().mean().item()  # noqa: B023 - called at once
 
-        left = error(given) / error(start)
-        hint = "; it is no better than the first guess" if left > 0.9 else "; take more steps, or smaller ones in the end"
-        expect(left < 0.02, f"on new questions {left:.1%} of the first guess's error is left; under 2% can be reached{hint}")
+@exercise
+def gap(answer: Callable) -> None:
+    """Exercise 15.5: `answer(modules, readout, z, x)` (n, 2) is a mixture's answer less the sum of its modules' answers."""
+    for _ in range(4):
+        teacher, z, x = Teacher.draw(random.randrange(99)), torch.zeros(MODULES), 2 * torch.rand(20, INPUTS) - 1
+        z[list(random.choice(PAIRS))] = 0.5 + torch.rand(2) / 2
+        whole = execute(mix(z[None], teacher.modules), teacher.readout, x[None])[0]
+        alone = torch.stack([execute(mix(one[None], teacher.modules), teacher.readout, x[None])[0] for one in torch.eye(MODULES)])
+        truth = whole - torch.einsum("m,mno->no", z, alone)
+        given = as_tensor(answer(teacher.modules.clone(), teacher.readout.clone(), z, x), truth.shape, "the gap")
+        wrong = {-1: "; the sign is turned", 2: "; the half is missing", math.sqrt(2): "; a mixture is divided by the root of 2"}
+        hints = [words for by, words in wrong.items() if torch.allclose(given, by * truth, atol=1e-4)]
+        off = (given - truth).abs().max().item()
+        expect(off < 1e-3, f"the gap differs from the true one by up to {off:.3g}{''.join(hints[:1])}")

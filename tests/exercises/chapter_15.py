@@ -1,5 +1,7 @@
 """Answers to the exercises of chapter 15: mistakes, with words of what their check must say, and other right ones."""
 
+from itertools import combinations
+
 import torch
 
 
@@ -27,21 +29,6 @@ def merged(pairs):
     return len(pieces) == 1
 
 
-def masked(oneself=False, causal=False, turned=False):
-    """An answer to exercise 15.2 with mistakes."""
-
-    def may_look(context, questions):
-        tokens = context + questions
-        mask = (torch.arange(tokens) < context).expand(tokens, tokens).clone()
-        if oneself:
-            mask |= torch.eye(tokens, dtype=torch.bool)
-        if causal:
-            mask &= torch.ones_like(mask).tril()
-        return mask.T if turned else mask
-
-    return may_look
-
-
 def by(turn):
     """An answer to exercise 15.3 that turns the modules by a function of R."""
     return lambda modules, R: torch.einsum("mk,kui->mui", turn(R), modules)
@@ -51,47 +38,87 @@ def solved(modules, R):
     return torch.linalg.solve(R, modules.flatten(1)).view_as(modules)
 
 
-def descended(steps, lr, blind=False):
-    """An answer to exercise 15.4 by plain gradient descent."""
-
-    def refined(executor, x, y, start):
-        code = (torch.zeros(8) if blind else start.clone()).requires_grad_()
-        for _ in range(steps):
-            error = (executor(code[None], x[None])[0] - y).square().mean()
-            (slope,) = torch.autograd.grad(error, code)
-            code = (code - lr * slope).detach().requires_grad_()
-        return code.detach()
-
-    return refined
+def products(x, y):
+    return (y.mT @ x).flatten(1) / 16
 
 
-def newton(executor, x, y, start):
-    code = start.clone()
-    for _ in range(30):
-        answered = lambda code: executor(code[None], x[None])[0].flatten()  # noqa: E731
-        slope = torch.autograd.functional.jacobian(answered, code)
-        off = y.flatten() - answered(code)
-        code = code + 0.7 * torch.linalg.solve(slope.T @ slope + 1e-5 * torch.eye(8), slope.T @ off)
-    return code
+def slopes(x, y):
+    x, y = x - x.mean(1, keepdim=True), y - y.mean(1, keepdim=True)
+    return torch.linalg.solve(x.mT @ x + torch.eye(8), x.mT @ y).flatten(1)
 
+
+def descended(executor, x, y, start=0.3):
+    """An answer to exercise 15.4 that lets all eight strengths move."""
+    code = torch.full((8,), start).requires_grad_()
+    optimizer = torch.optim.Adam([code], 0.05)
+    for _ in range(200):
+        optimizer.zero_grad()
+        (executor(code[None], x[None])[0] - y).square().mean().backward()
+        optimizer.step()
+    return code.detach()
+
+
+def on_a_grid(pairs):
+    """An answer to exercise 15.4 that tries strengths of some pairs on a grid, without any gradient."""
+
+    def few_examples(executor, x, y):
+        levels = torch.linspace(0, 1, 41)
+        strengths = torch.cartesian_prod(levels, levels)
+        codes = torch.zeros(len(pairs), len(strengths), 8)
+        for row, pair in zip(codes, pairs):
+            row[:, list(pair)] = strengths
+        codes = codes.flatten(0, 1)
+        errors = (executor(codes, x.expand(len(codes), -1, -1)) - y).square().mean((1, 2))
+        return codes[errors.argmin()]
+
+    return few_examples
+
+
+def gap_by(factor=0.5, root=2):
+    """An answer to exercise 15.5, with its factor and the root to divide by."""
+
+    def gap(modules, readout, z, x):
+        units = torch.einsum("mui,ni->mnu", modules, x) / root**0.5
+        apart, mixed = ((z[:, None, None] * each).sum(0) for each in (units.abs(), units))
+        return factor * (mixed.abs() - apart) @ readout.T
+
+    return gap
+
+
+def both_answered(modules, readout, z, x):
+    def answered(code):
+        return ((torch.einsum("m,mui->ui", code, modules) @ x.T / 2**0.5).relu().T) @ readout.T
+
+    return answered(z) - sum(z[m] * answered(torch.eye(8)[m]) for m in range(8))
+
+
+EVERY_PAIR = list(combinations(range(8), 2))
 
 MISTAKES = [
     ("connected", one_sweep, "the answer is True"),
     ("connected", all_named, "there are islands"),
     ("connected", enough_pairs, "the answer is False"),
-    ("may_look", masked(oneself=True), "(question) may not look at"),
-    ("may_look", masked(causal=True), "(example) may look at"),
-    ("may_look", masked(turned=True), "look at token"),
+    ("features", lambda x, y: y.mean(1), "no more than the products"),
+    ("features", products, "no more than the products"),
+    ("features", lambda x, y: torch.cat([x, y], 2).flatten(1), "the examples are a set"),
+    ("features", lambda x, y: slopes(x, y).repeat(1, 40), "at most 512"),
+    ("features", lambda x, y: slopes(x, y)[:100], "should be a tensor"),
     ("other_modules", by(lambda R: R), "its inverse is needed"),
     ("other_modules", by(lambda R: torch.linalg.inv(R).T), "the transpose's inverse"),
     ("other_modules", lambda modules, R: modules, "the two mixtures differ"),
-    ("refined", lambda executor, x, y, start: start, "no better than the first guess"),
-    ("refined", descended(3, 0.01), "under 2% can be reached"),
-    ("refined", lambda executor, x, y, start: start[:4], "the code has shape (4,)"),
+    ("few_examples", descended, "use that a task has one or two"),
+    ("few_examples", on_a_grid(EVERY_PAIR[:4]), "is every pair tried?"),
+    ("few_examples", lambda executor, x, y: torch.zeros(4), "the code has shape (4,)"),
+    ("gap", gap_by(-0.5), "the sign is turned"),
+    ("gap", gap_by(1), "the half is missing"),
+    ("gap", gap_by(root=1), "divided by the root of 2"),
+    ("gap", lambda modules, readout, z, x: torch.zeros(len(x), 2), "differs from the true one"),
 ]
 
 RIGHT = [
     ("connected", merged),
     ("other_modules", solved),
-    ("refined", newton),
+    ("features", slopes),
+    ("few_examples", on_a_grid(EVERY_PAIR)),
+    ("gap", both_answered),
 ]

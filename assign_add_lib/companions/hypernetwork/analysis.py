@@ -59,13 +59,34 @@ def refine(network: Bottleneck, tasks: Tasks, steps: int = 300, lr: float = 0.05
     return best
 
 
+def ridge_slopes(tasks: Tasks, strength: float = 1.0) -> Tensor:
+    """Slopes (task, INPUTS, OUTPUTS) of a ridge regression with intercept on each task's own examples."""
+    x, y = (each - each.mean(1, keepdim=True) for each in tasks.context)
+    return torch.linalg.solve(x.mT @ x + strength * torch.eye(x.shape[2]), x.mT @ y)
+
+
 def ridge_answers(tasks: Tasks, strength: float) -> Tensor:
     """Floor: answers (task, questions, OUTPUTS) of a ridge regression with intercept on each task's own examples."""
     x, y = tasks.context
-    centre, level = x.mean(1, keepdim=True), y.mean(1, keepdim=True)
-    x, y, asked = x - centre, y - level, tasks.queries[0] - centre
-    slope = torch.linalg.solve(x.mT @ x + strength * torch.eye(x.shape[2]), x.mT @ y)
-    return asked @ slope + level
+    return (tasks.queries[0] - x.mean(1, keepdim=True)) @ ridge_slopes(tasks, strength) + y.mean(1, keepdim=True)
+
+
+def relu_kernel(x: Tensor, other: Tensor) -> Tensor:
+    """E[relu(w x) relu(w x')] over Gaussian w of unit variance: (task, n, d), (task, m, d) -> (task, n, m) (Cho and Saul)."""
+    lengths = x.norm(dim=2)[:, :, None] * other.norm(dim=2)[:, None]
+    cosine = (x @ other.mT / lengths).clamp(-1, 1)
+    angle = cosine.acos()
+    return lengths * (angle.sin() + (torch.pi - angle) * cosine) / (2 * torch.pi)
+
+
+def kernel_answers(tasks: Tasks, strength: float) -> Tensor:
+    """Floor: answers (task, questions, OUTPUTS) of kernel ridge regression on each task's own examples.
+
+    The kernel knows the form of the teacher, one ReLU layer without biases, and none of its modules.
+    """
+    x, y = tasks.context
+    inner = relu_kernel(x, x) + strength * torch.eye(x.shape[1])
+    return relu_kernel(tasks.queries[0], x) @ torch.linalg.solve(inner.double(), y.double()).float()
 
 
 def bank(support: list[tuple[int, ...]], grid: int = 9) -> Tensor:
@@ -86,6 +107,23 @@ def nearest_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tas
         answered = torch.einsum("kui,tni->tknu", W, x).relu() @ teacher.readout.T
         chosen.append((answered - y[:, None]).square().sum((2, 3)).argmin(1))
     return execute(W[torch.cat(chosen)], teacher.readout, tasks.queries[0])
+
+
+def blend_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, strength: float, chunk: int = 64) -> Tensor:
+    """Control: answers (task, questions, OUTPUTS) of the sum of seen tasks that fits the examples best, by ridge regression.
+
+    It adds up the answers of the teacher's own tasks in the bank, and never mixes modules within the task network.
+    """
+    W = mix(bank(support, 5), teacher.modules)  # (known, HIDDEN, INPUTS)
+    found = []
+    for x, y in zip(tasks.x.split(chunk), tasks.y[:, :CONTEXT].split(chunk)):
+        hidden = torch.einsum("kui,tni->tnku", W, x).relu()
+        known = torch.einsum("tnku,ou->tnok", hidden, teacher.readout) / len(W) ** 0.5  # (task, n, OUTPUTS, known)
+        seen, asked = known[:, :CONTEXT].flatten(1, 2), known[:, CONTEXT:].flatten(1, 2)
+        inner = seen @ seen.mT + strength * torch.eye(seen.shape[1])
+        weights = torch.linalg.solve(inner.double(), y.flatten(1)[..., None].double()).float()
+        found.append((asked @ (seen.mT @ weights))[..., 0].unflatten(1, (-1, y.shape[2])))
+    return torch.cat(found)
 
 
 def to_latent(codes: Tensor, latents: Tensor) -> Tensor:

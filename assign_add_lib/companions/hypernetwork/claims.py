@@ -1,6 +1,8 @@
 """What the paper says of the arms, and what our pilots led us to expect, as rows of the scoreboard: one subject a seed.
 
-The levels were set before any shipped run of the arms was measured, with the pilots known.
+The first levels were set before any shipped run was measured, just under what pilots of the same configuration had given.
+The rows in `LATER` came when the shipped runs were known.  "vanilla above a blend" was committed before its measurement with
+the blend's strength chosen on tasks of the support, where it held; chosen in favour of the blend, as here, it does not.
 """
 
 from functools import cache, cached_property
@@ -8,13 +10,14 @@ from functools import cache, cached_property
 import torch
 
 from ...engine.scoreboard import Claim
-from .analysis import nearest_answers, probe, refine, ridge_answers, streams
+from .analysis import blend_answers, kernel_answers, nearest_answers, probe, refine, ridge_answers, ridge_slopes, streams
 from .data import HELD_OUT, SUPPORTS, Tasks
 from .training import SETS, ArmConfig, ArmRun, load_arm, r_squared
 
 SOURCE = "hypernetwork"
 SEEDS = (0, 1, 2)
 HALF = 4000  # the step at which the control is compared, as in the pilot
+STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # of ridge regression, tried for the kernel and the blend
 ID, OOD = SETS
 
 
@@ -47,23 +50,38 @@ class ArmSeed:
         return r_squared(network.executor(refine(network, tasks), x), y).mean().item()
 
     @cached_property
+    def blends(self) -> dict[float, float]:
+        """Mean R^2 on held-out pairs of the sum of seen tasks' answers that fits best, by the strength of its ridge."""
+        tasks, teacher = self.tasks(None), self.run("vanilla").teacher
+        answers = {each: blend_answers(teacher, SUPPORTS["connected"], tasks, each) for each in STRENGTHS}
+        return {each: r_squared(answers[each], tasks.queries[1]).mean().item() for each in STRENGTHS}
+
+    @cached_property
     def floors(self) -> dict[str, float]:
         """Mean R^2 on held-out pairs of what knows no modules, and of what knows no new mixture."""
         tasks = self.tasks(None)
         answers = {
             "ridge regression": ridge_answers(tasks, 1.0),  # the best of 0.01, 0.1, 0.3, 1 and 3 in seed 0
+            "kernel regression": kernel_answers(tasks, 0.01),  # the best of STRENGTHS on tasks of the support, in each seed
             "nearest seen task": nearest_answers(self.run("vanilla").teacher, SUPPORTS["connected"], tasks),
         }
         return {name: r_squared(each, tasks.queries[1]).mean().item() for name, each in answers.items()}
 
     @cache  # noqa: B019 - a seed lives as long as its measures
-    def legible(self, arm: str) -> tuple[float, float]:
+    def legible(self, arm: str, trained: bool = True) -> tuple[float, float]:
         """R^2 of a linear probe of the code at the reading token after the last layer: in and out of distribution."""
         sets = self.tasks("connected", 2000, 1), self.tasks("connected"), self.tasks(None)
-        network = self.run(arm).network()
+        network = self.run(arm).network() if trained else self.run(arm).config.network().requires_grad_(False)
         seen = [streams(network, tasks)["reading token"][-1] for tasks in sets]
         pairs = [(each, tasks.z) for each, tasks in zip(seen, sets)]
         return tuple(probe(*pairs[0], *pairs[1:]))
+
+    @cached_property
+    def regression(self) -> float:
+        """R^2 on held-out pairs of a linear probe of the code from the slopes of each task's own linear regression."""
+        sets = self.tasks("connected", 2000, 1), self.tasks(None)
+        fitted, new = ((ridge_slopes(tasks).flatten(1), tasks.z) for tasks in sets)
+        return probe(*fitted, new)[0]
 
 
 def seeds() -> dict[str, ArmSeed]:
@@ -103,14 +121,22 @@ CLAIMS: tuple[Claim, ...] = (
           "mean R² on held-out pairs",
           _scored(OOD, **HYPER), 0.85, of=SOURCE),
     Claim("hypernetwork above vanilla", GROUP, PAPER,
-          "The vanilla transformer solves them less well.",
+          "The vanilla transformer solves them less well (the paper says that it fails).",
           "hypernetwork less vanilla, mean R² on held-out pairs",
           _less(HYPER, VANILLA), 0.08, of=SOURCE),
-    Claim("vanilla above the floors", GROUP, "chapter 15",
-          "But it does better than what knows no modules, or no new mixture.",
-          "vanilla less the better floor, mean R² on held-out pairs",
-          lambda seed: seed.score(OOD, **VANILLA) - max(seed.floors.values()), 0.1, of=SOURCE),
-    Claim("connection helps", GROUP, PAPER,
+    Claim("only with a bottleneck", GROUP, PAPER,
+          "Composition is possible only with a bottleneck: without one, no better than what knows no modules, or no new mixture.",
+          "vanilla less the best floor, mean R² on held-out pairs",
+          lambda seed: seed.score(OOD, **VANILLA) - max(seed.floors.values()), 0.1, at_most=True, of=SOURCE),
+    Claim("a bottleneck is enough", GROUP, PAPER,
+          "What makes composition possible is the bottleneck between finding the task and doing it.",
+          "mlp, a bottleneck before a plain MLP, less vanilla, mean R² on held-out pairs",
+          _less(MLP, VANILLA), 0.0, of=SOURCE),
+    Claim("vanilla above a blend", GROUP, "chapter 15",
+          "The vanilla transformer does more than to add up the answers of tasks that it has seen.",
+          "vanilla less the best sum of seen tasks' answers at any strength, mean R² on held-out pairs",
+          lambda seed: seed.score(OOD, **VANILLA) - max(seed.blends.values()), 0.1, of=SOURCE),
+    Claim("connection helps", GROUP, "chapter 15",
           "It takes pairs that link all modules.",
           "hypernetwork, connected less disconnected, mean R² on held-out pairs",
           _less(HYPER, SPLIT), 0.12, of=SOURCE),
@@ -130,15 +156,23 @@ CLAIMS: tuple[Claim, ...] = (
           "The code of a held-out pair can be read linearly from the hypernetwork's transformer.",
           "R² of a ridge regression after the last layer",
           lambda seed: seed.legible("hypernetwork")[1], 0.7, of=SOURCE),
-    Claim("code as legible, vanilla", GROUP, PAPER,
-          "And from the vanilla transformer as well.",
+    Claim("code legible, vanilla", GROUP, PAPER,
+          "And from the vanilla transformer, better than from an untrained one.",
+          "R² of the same regression, trained less untrained",
+          lambda seed: seed.legible("vanilla")[1] - seed.legible("vanilla", trained=False)[1], 0.1, of=SOURCE),
+    Claim("code legible beyond a regression, vanilla", GROUP, "chapter 15",
+          "From the vanilla transformer it can be read better than from a linear regression on the examples.",
+          "R² of the same regression, less R² from each task's slopes",
+          lambda seed: seed.legible("vanilla")[1] - seed.regression, 0.0, of=SOURCE),
+    Claim("code as legible, vanilla", GROUP, "chapter 15",
+          "From the vanilla transformer it can be read as well as from the hypernetwork's.",
           "hypernetwork less vanilla, the same R²",
           lambda seed: seed.legible("hypernetwork")[1] - seed.legible("vanilla")[1], 0.1, at_most=True, of=SOURCE),
-    Claim("structure serves the hypernetwork", GROUP, PAPER,
-          "Where combinations share no modules, the hypernetwork arm loses its footing.",
+    Claim("structure serves the hypernetwork", GROUP, "chapter 15",
+          "Where combinations share no modules, the hypernetwork arm fits less well.",
           f"loss of R² in distribution at step {HALF}",
           _drop("hypernetwork"), 0.15, of=SOURCE),
-    Claim("vanilla needs no structure", GROUP, PAPER,
+    Claim("vanilla needs no structure", GROUP, "chapter 15",
           "The vanilla transformer hardly loses.",
           f"loss of R² in distribution at step {HALF}",
           _drop("vanilla"), 0.05, at_most=True, of=SOURCE),
@@ -152,3 +186,10 @@ CLAIMS: tuple[Claim, ...] = (
           _scored(OOD, **MLP, given_code=True), 0.95, at_most=True, of=SOURCE),
 )
 # fmt: on
+LATER = (
+    "only with a bottleneck",
+    "a bottleneck is enough",
+    "vanilla above a blend",
+    "code legible, vanilla",
+    "code legible beyond a regression, vanilla",
+)  # fmt: skip
