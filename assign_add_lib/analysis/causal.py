@@ -6,6 +6,7 @@ the share of problems in which the two then agree is the interchange-interventio
 `scrubbed` resamples everything that the model calls irrelevant (after Chan et al. 2022).  Layers are counted from 1.
 """
 
+import math
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
@@ -13,10 +14,28 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from ..circuits import OV, QK
+from ..engine.manifest import shipped_file
 from ..model import Activations, Weights, read_out, trace
-from ..sampling import write
+from ..sampling import evaluation_populations, evaluation_sets, training_population, write
 from ..task import Split, Task
-from .interventions import Hook, answers, at, attention_hook, pattern_hook, put
+from ..training import Run
+from .interventions import (
+    Hook,
+    Recovery,
+    add_to_scores,
+    answers,
+    at,
+    attention_hook,
+    changed_problems,
+    for_equal,
+    full_problems,
+    identity_term,
+    make_uniform,
+    path_patched,
+    pattern_hook,
+    put,
+)
 
 
 class Story(NamedTuple):
@@ -84,7 +103,7 @@ def pairs(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor, 
         short -= found[-1].shape[1]
         if not short:
             return tuple(torch.cat(found, 1))
-    raise ValueError(f"a task of {task.slots} slots and {task.n_numbers} numbers has too few problems that tell the variables apart")
+    raise ValueError(f"a task of {task.slots} slots and {task.n_numbers} numbers is has too few problems that tell all apart")
 
 
 def _drawn(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -229,3 +248,178 @@ def interchange_table(
         given = interchanged(lens, weights, base, source, site, donor)
         rows[site] = {name: (given == expected).double().mean().item() for name, expected in told.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["nothing", *VARIABLES])
+
+
+# three ways to take a part away
+
+PARTS = ("the identity block", "layer 1's output at the assigned numbers", "layer 1's output at =")
+BY = ("zero", "mean", "resample")
+
+
+@torch.no_grad()
+def ablated(weights: Weights, tokens: Tensor, reference: Tensor, part: str, by: str, generator: torch.Generator) -> list[Hook]:
+    """Hooks that take one of `PARTS` away: by `zero`, by its `mean` over reference problems, or by `resample`.
+
+    Resampling puts in what the part holds in a random reference problem, drawn anew for each problem; at an assigned number, what
+    it holds at a random assigned number.  The mean is over the same, at each position for the block.
+    """
+    task = weights.task
+    drawn = torch.randint(len(reference), (len(tokens),), generator=generator)
+
+    def instead(values: Tensor, of: Tensor) -> Tensor:
+        return {"zero": 0 * values[of], "mean": values.mean(0, keepdim=True).expand_as(values)[of], "resample": values[of]}[by]
+
+    if part == PARTS[0]:
+        new = instead(identity_term(weights, reference), drawn)
+        return [add_to_scores(2, for_equal(new - identity_term(weights, tokens), task))]
+    brought = trace(weights, reference).attn_out[:, 0]
+    if part == PARTS[1]:
+        where = task.assigned_numbers(tokens)
+        vectors = brought[task.assigned_numbers(reference)]  # (n, d_model)
+        return [put(attention_hook(1), where, instead(vectors, torch.randint(len(vectors), where.shape, generator=generator)))]
+    return [put(attention_hook(1), at(tokens, task.last), instead(brought[:, task.last], drawn)[:, None])]
+
+
+KINDS_OF_ANSWER = ("right", "twice the constant", "constant + another number", "another")
+
+
+def kinds_of_answer(tokens: Tensor, given: Tensor, task: Task) -> dict[str, float]:
+    """Of answers (batch,) to 1-var problems, the share of each of `KINDS_OF_ANSWER`; the first that fits counts."""
+    question, N = tokens[:, [task.left, task.right]], task.n_numbers
+    constant = question.min(1, keepdim=True).values
+    if (question >= task.first_variable).sum(1).ne(1).any():
+        raise ValueError("these are not all 1-var problems")
+    with_others = ((tokens + constant) % N == given[:, None]) & task.assigned_numbers(tokens)
+    fits = torch.stack([given == task.right_answers(tokens), given == 2 * constant[:, 0] % N, with_others.any(1)])
+    first = torch.cat([fits, torch.ones_like(fits[:1])]).int().argmax(0)
+    return {name: (first == place).double().mean().item() for place, name in enumerate(KINDS_OF_ANSWER)}
+
+
+# the whole story at once
+
+PIECES = ("query", "keys", "values", "rest")
+FORGET = ("asked", "names", "numbers")
+SIDE_ROAD, EARLY = "the constant's key knows what is asked", "the constant arrives early"
+
+
+def _alike(mine: Tensor, theirs: Tensor, generator: torch.Generator) -> Tensor:
+    """For each label (batch,) the place of a random one of `theirs` (pool,) that is the same; ValueError where there is none."""
+    order = torch.randperm(len(theirs), generator=generator)
+    order = order[theirs[order].argsort(stable=True)]
+    theirs, mine = theirs[order].contiguous(), mine.contiguous()
+    low, high = (torch.searchsorted(theirs, mine, right=right) for right in (False, True))
+    if (low == high).any():
+        raise ValueError("the pool holds no problem that is alike for each of these; make it larger")
+    return order[low + (torch.rand(len(mine), generator=generator) * (high - low)).long()]
+
+
+def _after_layer_1(w: Weights, tokens: Tensor) -> Tensor:
+    """The stream (batch, pos, d_model) that layer 2 reads."""
+    resid = w.W_E[tokens] + w.W_pos
+    scores = resid @ QK(w, 1) @ resid.mT
+    return resid + scores.masked_fill(torch.ones_like(scores[0]).triu(1).bool(), -torch.inf).softmax(-1) @ resid @ OV(w, 1)
+
+
+def _labels(tokens: Tensor, task: Task, forget: Collection[str], refined: Collection[str]) -> dict[str, Tensor]:
+    """What the story says that each of `PIECES` depends on, as labels: (batch,) for query and rest, (batch, pos) otherwise."""
+    asked, none = story(tokens, task).asked, torch.zeros_like(tokens)
+    is_number, assigned = tokens < task.n_numbers, task.assigned_numbers(tokens)
+    asks = (asked >= 0).long() if "asked" in forget else asked + 1
+    query = asks[:, 0] * (task.d_vocab + 1) + asks[:, 1]
+    names = none if "names" in forget else tokens.roll(1, 1)
+    typed = query[:, None] * (SIDE_ROAD in refined) + task.d_vocab  # what the key of a typed number depends on
+    keys = torch.where(assigned, names, torch.where(is_number, typed, -1))
+    values = torch.where(is_number, none if "numbers" in forget else tokens, -1)
+    constants = torch.where(asked < 0, tokens[:, [task.left, task.right]], task.n_numbers)
+    early = (constants[:, 0] * (task.n_numbers + 1) + constants[:, 1]) * (EARLY in refined)
+    return {"query": query, "keys": keys, "values": values, "rest": early}
+
+
+@torch.no_grad()
+def scrubbed(
+    weights: Weights,
+    tokens: Tensor,
+    pool: Tensor,
+    generator: torch.Generator,
+    pieces: Collection[str] = PIECES,
+    forget: Collection[str] = (),
+    refined: Collection[str] = (),
+) -> Tensor:
+    """Answers (batch,) when all that the story calls irrelevant comes from random other problems, each piece from another one.
+
+    At `=`, layer 2's query is that of a random problem of the pool that asks for the same variables; the key at each position
+    that of one with the same name there (before an assigned number), or else a number, or none, there; the value that of one with
+    the same number there, or none; and the rest of the stream that of any.  A piece that is not in `pieces` stays the problem's.
+    `forget` names variables of `FORGET` which are called irrelevant too, a false story; `refined` adds what the story leaves out:
+    `SIDE_ROAD`, the key of a typed number also depends on the variables asked for; `EARLY`, the rest on the typed numbers.
+    After Chan et al. (2022), causal scrubbing.
+    """
+    w, task = weights, weights.task
+    own, stream = (_after_layer_1(w, task.check(each)) for each in (tokens, pool))
+    ours, theirs = (_labels(each, task, forget, refined) for each in (tokens, pool))
+
+    def at_equal(piece: str) -> Tensor:
+        return stream[_alike(ours[piece], theirs[piece], generator), task.last] if piece in pieces else own[:, task.last]
+
+    def everywhere(piece: str) -> Tensor:
+        drawn = [_alike(ours[piece][:, k], theirs[piece][:, k], generator) for k in range(task.length)]
+        return torch.stack([stream[rows, k] for k, rows in enumerate(drawn)], 1) if piece in pieces else own
+
+    query, keys, values, rest = at_equal("query"), everywhere("keys"), everywhere("values"), at_equal("rest")
+    scores = torch.einsum("bd,bkd->bk", query @ w.W_Q[1], keys @ w.W_K[1]) / math.sqrt(w.W_Q.shape[-1])
+    read = torch.einsum("bk,bkd->bd", scores.softmax(1), values @ w.W_V[1]) @ w.W_O[1]
+    return read_out(w, rest + read).argmax(1)
+
+
+# the same on many runs
+
+
+@torch.no_grad()
+def causes(run: Run, size: int = 240) -> pd.DataFrame:
+    """What chapter 9 measures on one run's last weights, as shares: columns experiment, row, column, value."""
+    w, task, rows = run.weights(), run.task, []
+    lens, generator = w.to_transformer_lens(), torch.Generator().manual_seed(9)
+
+    base, source = pairs(run.split, size, generator)
+    for experiment, donor in (("interchange", source), ("random donor", source.roll(1, 0))):
+        for site, shares in interchange_table(lens, w, base, source, donor=donor).iterrows():
+            rows += [(experiment, site, variable, share) for variable, share in shares.items()]
+
+    clean = full_problems(size // 4, generator, task)
+    for change, changed in changed_problems(clean, generator, task).items():
+        for experiment, two in (("denoising", (clean, changed)), ("noising", (changed, clean))):
+            early = put(attention_hook(1), at(clean, task.last), trace(w, two[0]).attn_out[:, 0])
+            rows.append((experiment, change, "layer 1's output at =", Recovery(lens, *two)([early]).mean().item()))
+            paths = path_patched(lens, w, *two).mean(0)
+            for part, position in (("query", task.last), ("key", task.right)):
+                share = paths[("query", "key").index(part), position].item()
+                rows.append((experiment, change, f"path by the {part} at {position}", share))
+
+    sets, laws = evaluation_sets(run.split, size=size), evaluation_populations(run.split)
+    tokens, reference = sets["1-var train"].tokens, training_population(run.split).sample(4 * size, generator).tokens
+    hooks = {f"{part}, {by}": ablated(w, tokens, reference, part, by, generator) for part in PARTS for by in BY}
+    hooks["numbers read evenly in layer 1"] = [make_uniform(1, task.assigned_numbers(tokens))]
+    hooks["= reads evenly in layer 1"] = [make_uniform(1, at(tokens, task.last))]
+    for name, each in hooks.items():
+        rows += [("ablation", name, *kind) for kind in kinds_of_answer(tokens, answers(lens, tokens, each), task).items()]
+
+    for name, (tokens, right) in sets.items():
+        pool = laws[name].sample(4000, generator).tokens
+        stories = {"the network": {"pieces": ()}, "the story": {}}
+        if name.startswith("1-var"):
+            stories |= {"with both roads": {"refined": (SIDE_ROAD, EARLY)}}
+        if name == "1-var train":
+            stories |= {f"only the {piece} scrubbed": {"pieces": (piece,)} for piece in PIECES}
+            stories |= {road: {"refined": (road,)} for road in (SIDE_ROAD, EARLY)}
+        if name.endswith(" train"):
+            stories |= {f"without {variable}": {"forget": (variable,)} for variable in FORGET}
+        for row, kind in stories.items():
+            share = (scrubbed(w, tokens, pool, generator, **kind) == right).double().mean().item()
+            rows.append(("scrubbing", name, row, share))
+    return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
+
+
+def load_causes() -> pd.DataFrame:
+    """What `causes` found on the ten shipped runs: a row for each experiment, row and column, a column for each run."""
+    table = pd.read_csv(shipped_file("causes.csv"))
+    return table.pivot(index=["experiment", "row", "column"], columns="run", values="value")
