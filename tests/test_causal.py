@@ -123,6 +123,7 @@ def slow_answer(w, row, edits):
 
 def test_sites_are_exchanged_and_nothing_else():
     w = random_weights(TASK, 12, 8, 20, seed=2)
+    w = w.replace(W_V=5 * w.W_V, W_out=3 * w.W_out)  # what is moved outweighs what stands there
     lens, (base, source) = w.to_transformer_lens(), drawn(TASK, 25)
     seen, last, plus = trace(w, source), TASK.last, TASK.room
     stream = seen.resid_pre + seen.attn_out[:, 0]
@@ -169,6 +170,7 @@ def test_the_table_counts_agreement():
 def test_parts_are_taken_away(part):
     """Against a forward in which the part is written out by hand, one problem at a time."""
     w = random_weights(TASK, 12, 8, 20, seed=4)
+    w = w.replace(W_V=5 * w.W_V, W_out=3 * w.W_out)
     lens, tokens, reference = w.to_transformer_lens(), problems(TASK, 12)[0], problems(TASK, 30, seed=5)[0]
     seen, there, block, g = trace(w, tokens), trace(w, reference), variable_identity(w), torch.Generator()
 

@@ -554,6 +554,7 @@ def shares_of_the_scores():
     "analysis.interventions.changed_problems",
     "analysis.interventions.patched",
     "analysis.interventions.seen_at",
+    "analysis.interventions.put_back",
     "analysis.interventions.attributed",
     "analysis.interventions.path_patched",
 )
@@ -573,7 +574,9 @@ def problems_are_patched():
         assert (TASK.right_answers(other) != TASK.right_answers(clean)).all()
     site = {"value": "blocks.1.attn.hook_v"}
     held = iv.seen_at(lens(), clean, site.values())["blocks.1.attn.hook_v"]
-    stream = trace(WEIGHTS, clean)
+    stream, nothing = trace(WEIGHTS, clean), torch.zeros_like(held)
+    name, act = iv.put_back(site["value"], nothing, 5)
+    assert name == site["value"] and act(held + 1, None)[:, 5].eq(0).all() and torch.equal(act(held, None)[:, 6:], held[:, 6:])
     close(held[:, :, 0], (stream.resid_pre + stream.attn_out[:, 0]) @ WEIGHTS.W_V[1])
     for found in (iv.attributed(lens(), clean, changed, site), iv.path_patched(lens(), WEIGHTS, clean, changed)[:, 2:]):
         assert found.shape == (20, 1, T) and found[:, 0, :5].abs().max() < 1e-6  # nothing differs before position 5

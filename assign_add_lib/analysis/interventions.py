@@ -238,7 +238,7 @@ def patched(lens, clean: Tensor, changed: Tensor, sites: dict[str, str]) -> Tens
     The network reads the changed problem, and there gets what it held on the clean one: denoising.
     """
     kept, recovered = seen_at(lens, clean, sites.values()), Recovery(lens, clean, changed)
-    gained = [[recovered([_put_back(site, held, p)]) for p in range(clean.shape[1])] for site, held in kept.items()]
+    gained = [[recovered([put_back(site, held, p)]) for p in range(clean.shape[1])] for site, held in kept.items()]
     return torch.stack([torch.stack(each, 1) for each in gained] or [clean.new_zeros(clean.shape)], 1)
 
 
@@ -282,7 +282,7 @@ def path_patched(lens, weights: Weights, clean: Tensor, changed: Tensor) -> Tens
     return torch.stack(rows, 1)
 
 
-def _put_back(name: str, content: Tensor, position: int) -> Hook:
+def put_back(name: str, content: Tensor, position: int) -> Hook:
     """At one position, put what another run held there; positions are the second axis."""
 
     def act(held: Tensor, hook) -> Tensor:
