@@ -587,7 +587,9 @@ def problems_are_patched():
 
 @calls("analysis.interventions.cleanly_read")
 def the_two_numbers_are_read_equally():
-    w, seen = WEIGHTS, SEEN
+    """With attention over layer 2 that is even, what should be read can be written down."""
+    w = WEIGHTS.replace(W_Q=WEIGHTS.W_Q * torch.tensor([1.0, 0.0])[:, None, None])
+    seen = trace(w, TOKENS)
     clean = torch.zeros(60, T, dtype=torch.float64)
     for b, ids in enumerate(TOKENS.tolist()):
         numbers = {p for p in range(ROOM) if ids[p] < N} | set(values_of(ids))
@@ -638,6 +640,21 @@ def parts_of_the_story_are_taken_away():
     assert found == dict(zip(causal.KINDS_OF_ANSWER, (1.0, 0.0, 0.0, 0.0)))
     given = causal.scrubbed(WEIGHTS, TOKENS[:1], TOKENS[:1].repeat(3, 1), g)
     assert given.item() == SEEN.logits[0, -1].argmax()
+
+
+@calls("analysis.causal.causes", "analysis.causal.load_causes")
+def causes_are_counted():
+    run = SimpleNamespace(weights=lambda: WEIGHTS, task=TASK, split=SPLIT)
+    found = causal.causes(run, size=40).set_index(["experiment", "row", "column"]).value
+    assert found.index.is_unique and found.notna().all()
+    shipped = causal.load_causes()
+    assert shipped.shape[1] == 10 and not shipped.isna().any(axis=None)
+    assert set(found.loc["interchange"].index) == set(shipped.loc["interchange"].index)
+    tokens, right = evaluation_sets(SPLIT, size=40)["1-var train"]
+    given = forward(WEIGHTS, tokens)[:, -1].argmax(1)
+    same(found["scrubbing", "1-var train", "the network"], (given == right).double().mean())
+    kinds = found.loc["ablation"].groupby("row").sum()
+    assert len(kinds) == 11 and kinds.sub(1).abs().max() < 1e-9
 
 
 # problems of another task, to all that reads them
