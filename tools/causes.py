@@ -9,12 +9,12 @@ from assign_add_lib.training import load_run, shipped_runs
 
 
 def main():
-    tables = []
+    columns = {}
     for name in shipped_runs():
-        tables.append(causes(load_run(name)).assign(run=name))
+        columns[name] = causes(load_run(name)).set_index(["experiment", "row", "column"]).value
         print(name, flush=True)
-    table = pd.concat(tables)[["run", "experiment", "row", "column", "value"]]
-    write_atomic(data_folder() / "causes.csv", table.to_csv(index=False, float_format="%.4f", lineterminator="\n"))
+    table = pd.DataFrame(columns).sort_index()
+    write_atomic(data_folder() / "causes.csv", table.to_csv(float_format="%.4f", lineterminator="\n"))
     write_manifest(made=["causes.csv"])
 
 
