@@ -629,7 +629,12 @@ def the_causal_model_is_of_this_task():
     same(table["sum"].item(), (given == TASK.right_answers(source)).double().mean())
 
 
-@calls("analysis.causal.ablated", "analysis.causal.kinds_of_answer", "analysis.causal.scrubbed")
+@calls(
+    "analysis.causal.ablated",
+    "analysis.causal.kinds_of_answer",
+    "analysis.causal.scrubbed",
+    "analysis.causal.typed_number_unnamed",
+)
 def parts_of_the_story_are_taken_away():
     g, one = torch.Generator(), TOKENS[(TOKENS[:, -3:-1] >= 10).sum(1) == 1]
     hooks = causal.ablated(WEIGHTS, one, TOKENS, causal.PARTS[2], "zero", g)
@@ -638,6 +643,17 @@ def parts_of_the_story_are_taken_away():
     close(hooks[0][1](held, None)[:, -1], 0 * stream[:, -1])
     found = causal.kinds_of_answer(one, TASK.right_answers(one), TASK)
     assert found == dict(zip(causal.KINDS_OF_ANSWER, (1.0, 0.0, 0.0, 0.0)))
+    found = causal.typed_number_unnamed(lens(), WEIGHTS, TOKENS)
+    stream, place = SEEN.resid_pre + SEEN.attn_out[:, 0], T - 2
+    scores = SEEN.scores[:, 1, -1].clone()
+    scores[:, place] -= iv.identity_term(WEIGHTS, TOKENS)[:, place]
+    keys = stream @ WEIGHTS.W_K[1]
+    keys[:, place] = keys[:, place].mean(0)
+    meant = torch.einsum("bd,bkd->bk", stream[:, -1] @ WEIGHTS.W_Q[1], keys) / math.sqrt(6)
+    for hooks, truth in zip(found.values(), (scores, meant)):
+        read = torch.einsum("bk,bkd->bd", truth.softmax(1), stream) @ circuits.OV(WEIGHTS, 2)
+        resid = stream[:, -1] + read
+        close(iv.hooked_logits(lens(), TOKENS, hooks), (resid + (resid @ WEIGHTS.W_in).relu() @ WEIGHTS.W_out) @ WEIGHTS.W_U)
     given = causal.scrubbed(WEIGHTS, TOKENS[:1], TOKENS[:1].repeat(3, 1), g)
     assert given.item() == SEEN.logits[0, -1].argmax()
 
