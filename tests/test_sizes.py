@@ -21,7 +21,7 @@ from small import held, line, problems, random_weights
 
 import assign_add_lib
 from assign_add_lib import Problem, Split, Task, circuits, forward, handmade, last_logits, measures
-from assign_add_lib.analysis import fourier, history, mistakes, phases, probes, shortcuts, statistics
+from assign_add_lib.analysis import causal, fourier, history, mistakes, phases, probes, shortcuts, statistics
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
@@ -449,10 +449,11 @@ def shortcuts_answer_with_seven_numbers():
         assert shortcuts.expected_accuracy(solver, batch, TASK) == pytest.approx(right)
 
 
-@calls("analysis.statistics.wilson", "analysis.statistics.bootstrap")
+@calls("analysis.statistics.wilson", "analysis.statistics.bootstrap", "analysis.statistics.sign_test")
 def intervals_of_any_number_of_problems():
     share, low, high = statistics.wilson(torch.arange(60) < 45)
     assert low < share == 0.75 < high
+    assert statistics.sign_test(torch.arange(6) < 5, torch.arange(6) > 4) == (5, 1, 14 / 64)
     low, high = statistics.bootstrap(SEEN.logits[:, -1])
     assert (
         low.shape == high.shape == (N,) and (low < SEEN.logits[:, -1].mean(0)).all() and (SEEN.logits[:, -1].mean(0) < high).all()
@@ -497,7 +498,6 @@ def the_bridge_is_of_this_task():
     "analysis.interventions.attention_hook",
     "analysis.interventions.at",
     "analysis.interventions.put",
-    "analysis.interventions.exchange",
     "analysis.interventions.make_uniform",
     "analysis.interventions.add_to_scores",
     "analysis.interventions.for_equal",
@@ -531,8 +531,6 @@ def steps_of_the_network_are_changed():
     )
     content = torch.randn(1, 1, 10, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     close(hooked(iv.put(iv.attention_hook(2), last, content)), finished(content[:, 0]))
-    swapped = iv.exchange(iv.attention_hook(2), torch.full((60,), T - 1), torch.full((60,), 3))
-    close(hooked(swapped), finished(SEEN.attn_out[:, 1, 3]))
     with pytest.raises(ValueError, match="of 16 positions"):
         iv.for_equal(torch.zeros(3, 16), TASK)
 
@@ -541,7 +539,6 @@ def steps_of_the_network_are_changed():
     "analysis.interventions.position_term",
     "analysis.interventions.variables_read",
     "analysis.interventions.identity_term",
-    "analysis.interventions.named_reads",
 )
 def shares_of_the_scores():
     same(iv.position_term(WEIGHTS), circuits.qk_table(WEIGHTS)[D:, D:])
@@ -549,14 +546,18 @@ def shares_of_the_scores():
     same(iv.variables_read(A, TOKENS, TASK), torch.einsum("bqk,bkv->bqv", A, names))
     read, block = A @ names, circuits.variable_identity(WEIGHTS)
     same(iv.identity_term(WEIGHTS, TOKENS), torch.stack([read[b] @ block.T @ read[b, -1] for b in range(60)]))
-    found, ids = iv.named_reads(SEEN, TOKENS, TASK), TOKENS.tolist()
-    for b in range(60):
-        for q in range(T):
-            keys = [T - 3, T - 2] if q == T - 1 else [q - 1] if 0 < q < ROOM and ids[b][q] < N else []
-            same(found[b, q], sum((A[b, q, k] * names[b, k] for k in keys), torch.zeros(V)))
 
 
-@calls("analysis.interventions.full_problems", "analysis.interventions.change_value", "analysis.interventions.patched")
+@calls(
+    "analysis.interventions.full_problems",
+    "analysis.interventions.change_value",
+    "analysis.interventions.changed_problems",
+    "analysis.interventions.patched",
+    "analysis.interventions.seen_at",
+    "analysis.interventions.put_back",
+    "analysis.interventions.attributed",
+    "analysis.interventions.path_patched",
+)
 def problems_are_patched():
     generator = torch.Generator().manual_seed(1)
     clean = iv.full_problems(20, generator, TASK)
@@ -569,22 +570,26 @@ def problems_are_patched():
     assert found.shape == (20, 1, T)
     assert found[:, 0, 5].mean().item() == pytest.approx(1, abs=1e-4)  # the one token that differs, put back
     close(found[:, 0, [p for p in range(T) if p != 5]], torch.zeros(20, T - 1, dtype=torch.float64))
+    for other in iv.changed_problems(clean, generator, TASK).values():
+        assert (TASK.right_answers(other) != TASK.right_answers(clean)).all()
+    site = {"value": "blocks.1.attn.hook_v"}
+    held = iv.seen_at(lens(), clean, site.values())["blocks.1.attn.hook_v"]
+    stream, nothing = trace(WEIGHTS, clean), torch.zeros_like(held)
+    name, act = iv.put_back(site["value"], nothing, 5)
+    assert name == site["value"] and act(held + 1, None)[:, 5].eq(0).all() and torch.equal(act(held, None)[:, 6:], held[:, 6:])
+    close(held[:, :, 0], (stream.resid_pre + stream.attn_out[:, 0]) @ WEIGHTS.W_V[1])
+    for found in (iv.attributed(lens(), clean, changed, site), iv.path_patched(lens(), WEIGHTS, clean, changed)[:, 2:]):
+        assert found.shape == (20, 1, T) and found[:, 0, :5].abs().max() < 1e-6  # nothing differs before position 5
     for task in (Task(3, 2, 8), Task(4, 4, 12)):
         with pytest.raises(ValueError, match="full problems need"):
             iv.full_problems(5, generator, task)
 
 
-@calls("analysis.interventions.keep_only", "analysis.interventions.cleanly_read")
-def only_what_is_named_is_kept():
-    """With attention over layer 2 that is even, all that is named of it can be written down."""
+@calls("analysis.interventions.cleanly_read")
+def the_two_numbers_are_read_equally():
+    """With attention over layer 2 that is even, what should be read can be written down."""
     w = WEIGHTS.replace(W_Q=WEIGHTS.W_Q * torch.tensor([1.0, 0.0])[:, None, None])
-    seen, E = trace(w, TOKENS), w.W_E.clone()
-    E[N:] = 0
-    sums = (E[TOKENS].mean(1)) @ circuits.OV(w, 2)
-    stream = sums + (seen.mlp_in[:, -1] - sums).mean(0)
-    expected = (stream + (stream @ w.W_in).relu() @ w.W_out) @ w.W_U
-    hooks = iv.keep_only(w, TOKENS, ("sum",))(TOKENS)
-    close(iv.hooked_logits(w.to_transformer_lens(), TOKENS, hooks), expected)
+    seen = trace(w, TOKENS)
     clean = torch.zeros(60, T, dtype=torch.float64)
     for b, ids in enumerate(TOKENS.tolist()):
         numbers = {p for p in range(ROOM) if ids[p] < N} | set(values_of(ids))
@@ -596,6 +601,76 @@ def only_what_is_named_is_kept():
     read = x[:, -1] + torch.einsum("bk,bkd->bd", clean, x) @ circuits.OV(w, 2)
     logits = (read + (read @ w.W_in).relu() @ w.W_out) @ w.W_U
     assert torch.equal(iv.cleanly_read(w, TOKENS), logits.argmax(1))
+
+
+# the causal model
+
+
+@calls(
+    "analysis.causal.assigned_positions",
+    "analysis.causal.story",
+    "analysis.causal.counterfactual",
+    "analysis.causal.pairs",
+    "analysis.causal.interchanged",
+    "analysis.causal.interchange_table",
+)
+def the_causal_model_is_of_this_task():
+    told = causal.story(TOKENS, TASK)
+    assert torch.equal(told.sum, ANSWERS) and told.names.shape == (60, 4)
+    assert torch.equal(told.places, torch.tensor([values_of(ids) for ids in TOKENS.tolist()]))
+    held = causal.assigned_positions(TOKENS, TASK)
+    for ids, places in zip(TOKENS.tolist(), held.tolist()):
+        numbers = [p for p in range(ROOM) if ids[p] < N]
+        assert places[: len(numbers)] == numbers
+    base, source = causal.pairs(SPLIT, 10, torch.Generator().manual_seed(0))
+    assert torch.equal(causal.counterfactual(base, source, "sum", TASK), TASK.right_answers(source))
+    table = causal.interchange_table(lens(), WEIGHTS, base, source, ["the MLP's output at ="])
+    given = causal.interchanged(lens(), WEIGHTS, base, source, "the MLP's output at =")
+    same(table["sum"].item(), (given == TASK.right_answers(source)).double().mean())
+
+
+@calls(
+    "analysis.causal.ablated",
+    "analysis.causal.kinds_of_answer",
+    "analysis.causal.scrubbed",
+    "analysis.causal.typed_number_unnamed",
+)
+def parts_of_the_story_are_taken_away():
+    g, one = torch.Generator(), TOKENS[(TOKENS[:, -3:-1] >= 10).sum(1) == 1]
+    hooks = causal.ablated(WEIGHTS, one, TOKENS, causal.PARTS[2], "zero", g)
+    stream = trace(WEIGHTS, one).resid_pre
+    held = iv.seen_at(lens(), one, ["blocks.0.hook_attn_out"])["blocks.0.hook_attn_out"]
+    close(hooks[0][1](held, None)[:, -1], 0 * stream[:, -1])
+    found = causal.kinds_of_answer(one, TASK.right_answers(one), TASK)
+    assert found == dict(zip(causal.KINDS_OF_ANSWER, (1.0, 0.0, 0.0, 0.0)))
+    found = causal.typed_number_unnamed(lens(), WEIGHTS, TOKENS)
+    stream, place = SEEN.resid_pre + SEEN.attn_out[:, 0], T - 2
+    scores = SEEN.scores[:, 1, -1].clone()
+    scores[:, place] -= iv.identity_term(WEIGHTS, TOKENS)[:, place]
+    keys = stream @ WEIGHTS.W_K[1]
+    keys[:, place] = keys[:, place].mean(0)
+    meant = torch.einsum("bd,bkd->bk", stream[:, -1] @ WEIGHTS.W_Q[1], keys) / math.sqrt(6)
+    for hooks, truth in zip(found.values(), (scores, meant)):
+        read = torch.einsum("bk,bkd->bd", truth.softmax(1), stream) @ circuits.OV(WEIGHTS, 2)
+        resid = stream[:, -1] + read
+        close(iv.hooked_logits(lens(), TOKENS, hooks), (resid + (resid @ WEIGHTS.W_in).relu() @ WEIGHTS.W_out) @ WEIGHTS.W_U)
+    given = causal.scrubbed(WEIGHTS, TOKENS[:1], TOKENS[:1].repeat(3, 1), g)
+    assert given.item() == SEEN.logits[0, -1].argmax()
+
+
+@calls("analysis.causal.causes", "analysis.causal.load_causes")
+def causes_are_counted():
+    run = SimpleNamespace(weights=lambda: WEIGHTS, task=TASK, split=SPLIT)
+    found = causal.causes(run, size=40).set_index(["experiment", "row", "column"]).value
+    assert found.index.is_unique and found.notna().all()
+    shipped = causal.load_causes()
+    assert shipped.shape[1] == 10 and not shipped.isna().any(axis=None)
+    assert set(found.loc["interchange"].index) == set(shipped.loc["interchange"].index)
+    tokens, right = evaluation_sets(SPLIT, size=40)["1-var train"]
+    given = forward(WEIGHTS, tokens)[:, -1].argmax(1)
+    same(found["scrubbing", "1-var train", "the network"], (given == right).double().mean())
+    kinds = found.loc["ablation"].groupby("row").sum()
+    assert len(kinds) == 11 and kinds.sub(1).abs().max() < 1e-9
 
 
 # problems of another task, to all that reads them
@@ -611,14 +686,15 @@ READERS = {
     "variable_accuracy": lambda t: history.variable_accuracy(WEIGHTS, Batch(t, t[:, 0])),
     "losses_and_gradients": lambda t: history.losses_and_gradients(WEIGHTS, Batch(t, t[:, 0])),
     "variables_read": lambda t: iv.variables_read(SEEN.pattern[:, 0], t, TASK),
-    "named_reads": lambda t: iv.named_reads(SEEN, t, TASK),
     "identity_term": lambda t: iv.identity_term(WEIGHTS, t),
     "read_values": lambda t: iv.read_values(t, TASK),
     "change_value": lambda t: iv.change_value(t, 0, torch.Generator(), TASK),
     "cleanly_read": lambda t: iv.cleanly_read(WEIGHTS, t),
-    "keep_only": lambda t: iv.keep_only(WEIGHTS, t),
     "answers": lambda t: iv.answers(lens(), t),
     "patched": lambda t: iv.patched(lens(), t, t, {}),
+    "story": lambda t: causal.story(t, TASK),
+    "kinds_of_answer": lambda t: causal.kinds_of_answer(t, t[:, 0], TASK),
+    "scrubbed": lambda t: causal.scrubbed(WEIGHTS, t, t, torch.Generator()),
     "shortcuts": lambda t: [solver(t, TASK) for name, solver in shortcuts.SHORTCUTS.items() if name != "chance"],
 }
 

@@ -7,46 +7,35 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ..analysis.causal import counterfactual, pairs
 from ..model import Weights, trace
-from ..task import STUDY
+from ..task import STUDY, Split
 from .common import Wrong, as_tensor, exercise, expect, random_problem
 
 
 @exercise
-def interval(answer: Callable) -> None:
-    """Exercise 9.1: `answer(n_right, n)` is Wilson's 95% interval of a share, (low, high)."""
-    for n_right, n in ((0, 20), (20, 20), *((random.randint(1, n - 1), n) for n in random.choices(range(5, 900), k=8))):
-        given = answer(n_right, n)
+def paired(answer: Callable) -> None:
+    """Exercise 9.1: `answer(first, second)` is the two-sided exact p of a split of the problems on which the two differ."""
+    for one, other, both, none in ((9, 3, 20, 4), (0, 6, 50, 1), (4, 4, 3, 3), (0, 0, 9, 2), (1, 0, 3, 3), (17, 30, 300, 5)):
+        codes = torch.tensor([2] * one + [1] * other + [3] * both + [0] * none)
+        codes = codes[torch.randperm(len(codes))]
+        first, second = codes >= 2, codes % 2 == 1
+        given = answer(first, second)
         expect(given is not None, "your function returns nothing yet")
-        expect(len(given) == 2, "it should return two numbers, the lower end and the upper end")
-        low, high = map(float, given)
-        share = n_right / n
-        if 0 < n_right < n and abs(high - share - 1.96 * math.sqrt(share * (1 - share) / n)) < 1e-9:
-            raise Wrong("that is the plain interval, with the measured share under the root; the unknown share belongs there")
-        expect(low < high, f"for {n_right} right of {n} the ends {low:.4f}, {high:.4f} leave no room or are in the wrong order")
-        for end, name in ((low, "lower"), (high, "upper")):
-            gap = (share - end) ** 2 - 1.96**2 * end * (1 - end) / n
-            words = f"for {n_right} right of {n} the {name} end {end:.4f} does not solve (share - p)^2 = 1.96^2 p (1 - p) / n"
-            expect(abs(gap) < 1e-7, words)
-
-
-@exercise
-def without_term(answer: Callable) -> None:
-    """Exercise 9.2: `answer(pattern, term)` is the pattern after a term is taken out of the scores."""
-    for size in (2, 5, 9):
-        future = torch.ones(size, size, dtype=torch.bool).triu(1)
-        scores, term = torch.randn(2, 3, 1, size, size, dtype=torch.float64)
-        pattern = scores.masked_fill(future, -torch.inf).softmax(-1)
-        truth, wrong_way = ((scores + sign * term).masked_fill(future, -torch.inf).softmax(-1) for sign in (-1, 1))
-        before = pattern.clone()
-        given = as_tensor(answer(pattern, term), tuple(pattern.shape), "the pattern")
-        expect(torch.equal(pattern, before), "it writes into the pattern that it was given")
-        expect(not given.isnan().any(), "some entries are not numbers")
-        expect(not given[..., future].any(), "a query gives weight to a key that comes after it")
-        sums = given.sum(-1)
-        expect(torch.allclose(sums, torch.ones_like(sums)), "the rows of your pattern do not all sum to 1")
-        expect(not torch.allclose(given, wrong_way), "that adds the term to the scores; it should be taken out")
-        expect(torch.allclose(given, truth), "the rows sum to 1, but they are not the softmax of the scores less the term")
+        given, n = float(given), one + other
+        tail = sum(math.comb(n, k) for k in range(min(one, other) + 1)) / 2**n
+        truth = min(1.0, 2 * tail)
+        where = f"where {one} problems fall to the first and {other} to the second alone"
+        if n and abs(given - truth) > 1e-6:
+            expect(abs(given - tail) > 1e-6, f"{where}, that is one side; as uneven a split the other way counts too")
+            total, right = len(codes), min(one, other) + both
+            pooled = sum(math.comb(total, k) for k in range(right + 1)) / 2**total
+            words = "the problems on which both are right, or both wrong, tell nothing apart; leave them out"
+            expect(min(abs(given - pooled), abs(given - min(1.0, 2 * pooled))) > 1e-6, words)
+            exactly = 2 * math.comb(n, one) / 2**n
+            expect(abs(given - exactly) > 1e-6, f"{where}, that counts this very split alone; more uneven ones belong to it")
+        expect(given <= 1 + 1e-9, f"{where}, {given:.3f} is no probability")
+        expect(abs(given - truth) < 1e-6, f"{where}, p is {truth:.4f}, not {given:.4f}")
 
 
 def _sharp_network() -> Weights:
@@ -67,7 +56,7 @@ def _answers_from(weights: Weights, resid: Tensor, added: Tensor) -> Tensor:
 
 @exercise
 def doubled(answer: Callable) -> None:
-    """Exercise 9.3: `answer(lens, tokens)` is what the network answers when layer 2's `=` reads the left number alone."""
+    """Exercise 9.2: `answer(lens, tokens)` is what the network answers when layer 2's `=` reads the left number alone."""
     weights = _sharp_network()
     lens = weights.to_transformer_lens()
     tokens = torch.stack([random_problem().tokens(seed=index) for index in range(60)])
@@ -94,7 +83,7 @@ def doubled(answer: Callable) -> None:
 
 @exercise
 def swapped(answer: Callable) -> None:
-    """Exercise 9.4: `answer(lens, tokens, first, second)` answers with layer 2's values exchanged at two positions."""
+    """Exercise 9.3: `answer(lens, tokens, first, second)` answers with layer 2's values exchanged at two positions."""
     tokens = torch.stack([random_problem().tokens(seed=index) for index in range(60)])
     row = torch.arange(60)
 
@@ -123,3 +112,59 @@ def swapped(answer: Callable) -> None:
     words = "both positions hold the same value afterwards; keep a copy before you write"
     expect(not like(answers(second, second)) and not like(answers(first, first)), words)
     raise Wrong("these are not the answers with the values of layer 2 exchanged, and nothing else")
+
+
+@exercise
+def closed(answer: Callable) -> None:
+    """Exercise 9.4: `answer(w, tokens)` is hooks that take what layer 1 moved from 13 to 14 out of layer 2's key at 14."""
+    weights = _sharp_network()
+    lens, tokens = weights.to_transformer_lens(), torch.stack([random_problem().tokens(seed=index) for index in range(60)])
+    seen, row = trace(weights, tokens), torch.arange(60)
+    stream = seen.resid_pre + seen.attn_out[:, 0]
+    moved = seen.pattern[:, 0, 14, 13, None] * (seen.resid_pre[:, 13] @ weights.W_V[0] @ weights.W_O[0])
+
+    def logits(in_key, in_value, place=14):
+        keys, values = stream.clone(), stream.clone()
+        keys[row, place] -= in_key
+        values[row, place] -= in_value
+        scores = torch.einsum("bd,bkd->bk", stream[:, -1] @ weights.W_Q[1], keys @ weights.W_K[1]) / math.sqrt(128)
+        read = torch.einsum("bk,bkd->bd", scores.softmax(1), values @ weights.W_V[1]) @ weights.W_O[1]
+        resid = stream[:, -1] + read
+        return (resid + (resid @ weights.W_in).relu() @ weights.W_out) @ weights.W_U
+
+    hooks = answer(weights, tokens)
+    expect(hooks is not None, "your function returns nothing yet")
+    with torch.no_grad():
+        given = lens.run_with_hooks(tokens, fwd_hooks=list(hooks))[:, -1]
+
+    def like(truth):
+        return torch.allclose(given, truth, atol=1e-3 * float(truth.abs().max()))
+
+    nothing = torch.zeros_like(moved)
+    if like(logits(moved, nothing)):
+        return
+    expect(not like(logits(nothing, nothing)), "these are the logits of the unchanged network")
+    expect(not like(logits(moved, moved)), "the value at 14 changes as well; only the key should")
+    all_of_it = seen.attn_out[:, 0, 14]
+    words = "that takes away all that layer 1 brought to 14; take only what came from 13"
+    expect(not like(logits(all_of_it, nothing)) and not like(logits(all_of_it, all_of_it)), words)
+    whole = seen.resid_pre[:, 13] @ weights.W_V[0] @ weights.W_O[0]
+    expect(not like(logits(whole, nothing)), "14 reads 13 with a weight below 1; what it moves is that weight times OV1's image")
+    expect(not like(logits(-moved, nothing)), "that adds what was moved a second time")
+    raise Wrong("these are not the logits with what layer 1 moved from 13 taken out of layer 2's key at 14, and nothing else")
+
+
+@exercise
+def rival(answer: Callable) -> None:
+    """Exercise 9.5: `answer(base, source)` is another program's answers; that it is one is all that can be checked."""
+    base, source = pairs(Split.draw(seed=1), 100, torch.Generator().manual_seed(random.randrange(2**31)))
+    given = as_tensor(answer(base, source), (100,), "the answer")
+    expect(((given >= 0) & (given < STUDY.n_numbers)).all(), "some of the answers are not numbers from 0 to 58")
+    expect((given == given.round()).all(), "some of the answers are not whole numbers")
+    own = as_tensor(answer(base, base), (100,), "the answer")
+    words = "where base and source are the same problem, nothing is exchanged, and the answer is the base's own"
+    expect((own == STUDY.right_answers(base)).all(), words)
+    same = (given == counterfactual(base, source, "asked", STUDY)).double().mean()
+    expect(same < 0.9, "that is our own program with another variable asked; a rival must answer otherwise in many pairs")
+    kept = (given == STUDY.right_answers(base)).double().mean()
+    expect(kept < 0.9, "that is the program in which the site holds nothing; the column `nothing` has tried it already")
