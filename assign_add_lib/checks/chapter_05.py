@@ -16,7 +16,7 @@ from .common import as_tensor, exercise, expect
 
 @exercise
 def blurred(answer: Callable) -> None:
-    """Exercise 5.1: `answer(pattern)` keeps the order of the weights (batch, query, key) of layer 2, and the answers fall below a third."""
+    """Exercise 5.1: `answer(pattern)` keeps the order of layer 2's weights (batch, query, key), and few answers stay right."""
     run = load_run("seed-42")
     weights, problems = run.weights(), evaluation_sets(run.split, size=200)["1-var train"]
     acts = trace(weights, problems.tokens)
@@ -98,13 +98,15 @@ def displaced(answer: Callable) -> None:
     run = load_run("seed-42")
     tokens = diagnostic_batch(run.split, size=60).tokens
     given = answer(tokens.clone())
+    expect(given is not None, "your function returns nothing yet")
     expect(isinstance(given, tuple | list) and len(given) == 2, "it should return two things: the tokens, and the places")
     changed = as_tensor(given[0], tokens.shape, "the new tokens")
     places = as_tensor(given[1], (len(tokens), 2), "the places")
     same = (changed.sort(1).values == tokens.sort(1).values).all()
     expect(bool(same), "the new problems do not hold the same 16 tokens as the old ones")
     expect(bool((changed[:, -1] == STUDY.equal).all()), "= should still stand last; its row is the one we read")
-    expect(bool((changed.gather(1, places) == tokens[:, [STUDY.left, STUDY.right]]).all()), "the operands do not stand at these places")
+    operands = changed.gather(1, places) == tokens[:, [STUDY.left, STUDY.right]]
+    expect(bool(operands.all()), "the operands do not stand at these places")
     there = (places.sort(1).values == torch.tensor([STUDY.left, STUDY.right])).all(1)
     words = "in some problems the operands still stand at 13 and 14; there the two explanations predict the same"
     expect(not bool(there.any()), words)

@@ -54,6 +54,10 @@ def padded(tokens):
     return changed, torch.tensor([12, 13]).expand(len(tokens), 2)
 
 
+def first(tokens):
+    return torch.cat([tokens[:, 12:15], tokens[:, :12], tokens[:, 15:]], 1), torch.tensor([1, 2]).expand(len(tokens), 2)
+
+
 def turned(tokens):
     return tokens.roll(-1, 1), torch.tensor([12, 13]).expand(len(tokens), 2)
 
@@ -86,5 +90,5 @@ MISTAKES = [
 RIGHT = [
     ("blurred", heated),
     ("displaced", reordered([13, 12, 14], [12, 14])),
-    ("displaced", lambda tokens: (torch.cat([tokens[:, 12:15], tokens[:, :12], tokens[:, 15:]], 1), torch.tensor([1, 2]).expand(len(tokens), 2))),
+    ("displaced", first),
 ]
