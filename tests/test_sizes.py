@@ -729,7 +729,7 @@ def figures_of_scores():
 @calls("analysis.paths.second_layer", "analysis.paths.operand_keys", "analysis.paths.lens_and_attribution")
 def single_paths():
     keys = paths.operand_keys(WEIGHTS, TOKENS, strip=True)
-    assert keys.shape == (len(TOKENS), T, 6)
+    assert keys.shape == SEEN.resid_pre.shape
     given, row = paths.second_layer(WEIGHTS, TOKENS)
     assert torch.equal(given, SEEN.logits[:, -1].argmax(1)) and row.shape == (len(TOKENS), T)
     assert torch.allclose(row, SEEN.pattern[:, 1, -1], atol=1e-5)

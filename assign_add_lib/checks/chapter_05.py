@@ -86,8 +86,8 @@ def same_variable(answer: Callable) -> None:
         truth = torch.tensor(right)
         differ = given.bool() != truth
         words = (
-            f"for the weights at step {step} it says {int(given.bool().sum())} right; {int(truth.sum())} of the "
-            f"{truth.numel()} problems are. Is each compared with x + x modulo {STUDY.n_numbers}?"
+            f"for the weights at step {step} it says {int(given.bool().sum())}; {int(truth.sum())} of the "
+            f"{truth.numel()} problems are right. Is each compared with x + x modulo {STUDY.n_numbers}?"
         )
         expect(int(differ.sum()) <= 1, words)
 

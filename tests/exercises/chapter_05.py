@@ -15,7 +15,7 @@ def mixed(share, seen=None):
 
 
 def heated(pattern):
-    warm = pattern**0.05
+    warm = pattern**0.01
     return warm / warm.sum(2, keepdim=True)
 
 
