@@ -67,7 +67,11 @@ def test_algorithm_draws_every_arrow_and_word():
     assert words.count("17") == 2
     arrows = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None)]
     assert len(arrows) == 3 + 2 + 2
-    plt.close(figure)
+    assert "layer 2,\nby content" in words
+    named = figures.algorithm(names, [(1, 0)], [(6, 1), (6, 5)], {}, "17 + 19", "36", {1: "by name", 5: "by place"})
+    words = [text.get_text() for text in named.axes[0].texts]
+    assert {"by name", "by place", "layer 2"} <= set(words)
+    plt.close("all")
 
 
 # part I, Build

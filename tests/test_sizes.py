@@ -21,7 +21,7 @@ from small import held, line, problems, random_weights
 
 import assign_add_lib
 from assign_add_lib import Problem, Split, Task, circuits, forward, handmade, last_logits, measures
-from assign_add_lib.analysis import causal, fourier, history, mistakes, phases, probes, shortcuts, statistics
+from assign_add_lib.analysis import causal, fourier, history, mistakes, paths, phases, probes, shortcuts, statistics
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
@@ -800,6 +800,16 @@ def figures_of_scores():
     assert ticks(axes.yaxis) == list("abcd") and len(axes.texts) == V * V
     axes = figures.patch_maps({"x": torch.ones(2, T)}, ["one", "two"], range(T)).axes[0]
     assert len(axes.texts) == 2 * T and ticks(axes.yaxis) == ["one", "two"]
+
+
+@calls("analysis.paths.second_layer", "analysis.paths.operand_keys", "analysis.paths.lens_and_attribution")
+def single_paths():
+    keys = paths.operand_keys(WEIGHTS, TOKENS, strip=True)
+    assert keys.shape == SEEN.resid_pre.shape
+    given, row = paths.second_layer(WEIGHTS, TOKENS)
+    assert torch.equal(given, SEEN.logits[:, -1].argmax(1)) and row.shape == (len(TOKENS), T)
+    assert torch.allclose(row, SEEN.pattern[:, 1, -1], atol=1e-5)
+    assert len(paths.lens_and_attribution(WEIGHTS, TOKENS, ANSWERS)) == 8
 
 
 @calls(

@@ -26,12 +26,13 @@ def main():
     others = [load_run(name).metrics for name in shipped_runs() if name != run.name]
     spread = run.task.names(problem.tokens(seed=3))
     variables = [position for position, name in enumerate(spread[:12]) if name in "abc"]
-    carried = {position + 1: f"of {spread[position]}" for position in variables} | {15: "b, 19"}
-    layer_1 = [(position + 1, position) for position in variables] + [(15, 13), (15, 14)]
+    carried = {position + 1: f"of {spread[position]}" for position in variables} | {14: "(b)", 15: "b, 19"}
+    layer_1 = [(position + 1, position) for position in variables] + [(14, 13), (15, 13), (15, 14)]
     layer_2 = [(15, spread.index("17")), (15, 14)]
+    ways = {spread.index("17"): "by name", 14: "by place"}
     pictures = {
         "problem": figures.token_row(names, str(problem.answer)),
-        "algorithm": figures.algorithm(spread, layer_1, layer_2, carried, "17 + 19  mod 59", "36"),
+        "algorithm": figures.algorithm(spread, layer_1, layer_2, carried, "17 + 19  mod 59", "36", ways),
         "attention": attention_figure(*attention(run, problem)),
         "three-phases": figures.accuracy_curves(run.metrics, phase_spans(run.metrics, run.task), levels, others),
     }

@@ -6,13 +6,17 @@ from assign_add_lib import Problem, Task, forward
 from assign_add_lib.model import trace
 
 
-def in_order(attention, keys):
-    return (attention.topk(2).indices == keys).all(1).float().mean()
+def mixed(share, seen=None):
+    def blurred(pattern):
+        uniform = torch.ones(16, 16).tril() if seen is None else seen
+        return share * pattern + (1 - share) * uniform / uniform.sum(1, keepdim=True)
+
+    return blurred
 
 
-def either(attention, keys):
-    top = attention.topk(2).indices
-    return (top[:, :, None] == keys[:, None]).flatten(1).any(1).float().mean()
+def heated(pattern):
+    warm = pattern**0.01
+    return warm / warm.sum(2, keepdim=True)
 
 
 def twice(layer, places):
@@ -30,16 +34,43 @@ def doubled(total):
         names, numbers = Task().variable_names, range(59)
         tokens = torch.stack([Problem(((name, x),), name, name).tokens() for name in names for x in numbers])
         answers = torch.tensor([total(x) for _ in names for x in numbers])
-        return (forward(weights, tokens)[:, -1].argmax(1) == answers).float().mean()
+        return (forward(weights, tokens)[:, -1].argmax(1) == answers).view(12, 59)
 
     return same_variable
+
+
+def reordered(order, places):
+    def displaced(tokens):
+        changed = tokens.clone()
+        changed[:, 12:15] = tokens[:, order]
+        return changed, torch.tensor(places).expand(len(tokens), 2)
+
+    return displaced
+
+
+def padded(tokens):
+    changed = tokens.clone()
+    changed[:, 12:15] = torch.stack([tokens[:, 13], tokens[:, 14], torch.full((len(tokens),), 61)], 1)
+    return changed, torch.tensor([12, 13]).expand(len(tokens), 2)
+
+
+def first(tokens):
+    return torch.cat([tokens[:, 12:15], tokens[:, :12], tokens[:, 15:]], 1), torch.tensor([1, 2]).expand(len(tokens), 2)
+
+
+def turned(tokens):
+    return tokens.roll(-1, 1), torch.tensor([12, 13]).expand(len(tokens), 2)
 
 
 NAMES = {"task": Task()}
 
 MISTAKES = [
-    ("top_two_share", in_order, "order should not matter"),
-    ("top_two_share", either, "the share is"),
+    ("blurred", mixed(1), "still answers"),
+    ("blurred", mixed(0.5), "still answers"),
+    ("blurred", mixed(0), "order of the weights"),
+    ("blurred", mixed(0.02, torch.ones(16, 16)), "read the future"),
+    ("blurred", lambda pattern: pattern**0.05, "sum to 1"),
+    ("blurred", lambda pattern: pattern - 0.5 * pattern.flip(2), "negative"),
     ("effective_keys", lambda attention: (-(attention * attention.log()).sum(1)).exp(), "as 0"),
     ("effective_keys", lambda attention: -attention.xlogy(attention).sum(1), "it should be"),
     ("effective_keys", lambda attention: (attention > 0).sum(1).float(), "it should be"),
@@ -48,4 +79,16 @@ MISTAKES = [
     ("assigned_twice", twice(1, [3, 1]), "it should be"),
     ("same_variable", doubled(lambda x: x), "are right"),
     ("same_variable", doubled(lambda x: 2 * x), "are right"),
+    ("displaced", reordered([12, 13, 14], [13, 14]), "predict the same"),
+    ("displaced", reordered([12, 14, 13], [14, 13]), "predict the same"),
+    ("displaced", reordered([13, 14, 12], [13, 14]), "do not stand at these places"),
+    ("displaced", padded, "same 16 tokens"),
+    ("displaced", turned, "stand last"),
+    ("displaced", lambda tokens: tokens, "two things"),
+]
+
+RIGHT = [
+    ("blurred", heated),
+    ("displaced", reordered([13, 12, 14], [12, 14])),
+    ("displaced", first),
 ]

@@ -1,6 +1,6 @@
 """Figures of part II, Read: each takes arrays and returns a matplotlib Figure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -81,11 +81,13 @@ def algorithm(
     carried: dict[int, str],
     total: str,
     answer: str,
+    ways: Mapping[int, str] | None = None,
 ) -> Figure:
     """Draw the whole algorithm on one sequence: tokens, what two layers of attention move, the sum and the answer.
 
     `layer_1` and `layer_2` hold the pairs (query, key) of positions to join; an arrow runs from the key, which is read, to
-    the query, which reads.  `carried` says by position what layer 1 has brought there; `total` is the sum in numbers.
+    the query, which reads.  `carried` says by position what layer 1 has brought there; `total` is the sum in numbers;
+    `ways` says by the key's position how layer 2 finds it.
     """
     figure, axes = plt.subplots(figsize=(WIDTH, 4.3))
     last, tokens, middle, mlp = len(names) - 1, 6.6, 4.1, 1.5  # the heights of the rows
@@ -112,7 +114,10 @@ def algorithm(
     for query, key in layer_1:
         arrow((key, tokens - 0.4), (query, middle + 0.5), LAYER_COLOURS[1])
     for _, key in layer_2:
-        arrow((key, middle - 0.5), (min(max(key, last - 2.7), last - 1), mlp + 0.5), LAYER_COLOURS[2], line=(0, (4, 1.5)))
+        end = min(max(key, last - 2.7), last - 1)
+        arrow((key, middle - 0.5), (end, mlp + 0.5), LAYER_COLOURS[2], line=(0, (4, 1.5)))
+        x, y = (key + end) / 2 - 0.25, (middle + mlp) / 2 - 0.15
+        axes.text(x, y, (ways or {}).get(key, ""), ha="right", va="top", fontsize=8.5, color=LAYER_COLOURS[2])
     arrow((last, middle - 0.5), (last, mlp + 0.5), "0.6", width=1)
 
     box(last - 1.5, mlp, 3.9, 1.0, "white")
@@ -122,7 +127,7 @@ def algorithm(
     steps = (
         (tokens + 0.62, "position", GREY), (tokens, "tokens", INK), (middle, "after layer 1", INK),
         ((tokens + middle) / 2, "layer 1,\nby position", LAYER_COLOURS[1]),
-        ((middle + mlp) / 2, "layer 2,\nby content", LAYER_COLOURS[2]),
+        ((middle + mlp) / 2, "layer 2" if ways else "layer 2,\nby content", LAYER_COLOURS[2]),
         (mlp, "MLP", INK), (mlp - 1.5, "answer", INK),
     )  # fmt: skip
     for y, words, colour in steps:
