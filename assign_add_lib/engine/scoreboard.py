@@ -156,4 +156,5 @@ def load_board() -> pd.DataFrame:
 
 def read_board(file) -> pd.DataFrame:
     """A scoreboard from a path or an open file; text that is missing is empty."""
-    return pd.read_csv(file, index_col="claim", converters=dict.fromkeys(WORDS, str))
+    table = pd.read_csv(file, index_col="claim")
+    return table.assign(**{word: table[word].astype(object).fillna("").astype(str) for word in WORDS if word in table})
