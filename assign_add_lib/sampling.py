@@ -38,7 +38,7 @@ def lay_out(task: Task, left: Tensor, right: Tensor, x: Tensor, y: Tensor, gener
     question uses; distractors are distinct and their numbers uniform; each PAD falls independently into one of the
     gaps around the assignments.
     """
-    V, slots, room, batch, device = task.n_variables, task.slots, task.room, len(x), x.device
+    V, slots, batch, device = task.n_variables, task.slots, len(x), x.device
 
     def rand(*shape):
         return torch.rand(batch, *shape, generator=generator, device=device)
@@ -54,8 +54,23 @@ def lay_out(task: Task, left: Tensor, right: Tensor, x: Tensor, y: Tensor, gener
     values = (rand(slots) * task.n_numbers).long()
     values = torch.where(variables == left, x, torch.where(variables == right, y, values))
 
-    pad = torch.arange(room - 2, device=device)
-    gap = torch.where(pad < room - 2 * n, (rand(room - 2) * (n + 1)).long(), slots)
+    left, right = (torch.where(side < V, task.first_variable + side, number) for side, number in ((left, x), (right, y)))
+    tokens = write(task, variables, values, n, left, right, generator)
+    return Batch(tokens, ((x + y) % task.n_numbers).squeeze(1))
+
+
+def write(
+    task: Task, variables: Tensor, values: Tensor, n: Tensor, left: Tensor, right: Tensor, generator: torch.Generator
+) -> Tensor:
+    """Token ids (batch, length) of the first `n` (batch, 1) assignments in their order, and of the question.
+
+    `variables` and `values` are (batch, slots), variables by index; `left` and `right` (batch, 1) are token ids.  Each PAD falls
+    independently into one of the gaps around the assignments.
+    """
+    slots, room, batch, device = task.slots, task.room, len(variables), variables.device
+    slot, pad = torch.arange(slots, device=device), torch.arange(room - 2, device=device)
+    where = torch.rand(batch, room - 2, generator=generator, device=device)
+    gap = torch.where(pad < room - 2 * n, (where * (n + 1)).long(), slots)
     pads = torch.zeros(batch, slots + 1, dtype=torch.long, device=device).scatter_add_(1, gap, torch.ones_like(gap))
     pads_before = pads.cumsum(1)[:, :slots]
     start = torch.where(slot < n, 2 * slot + pads_before, task.length)  # unused slots fall past the end
@@ -64,10 +79,10 @@ def lay_out(task: Task, left: Tensor, right: Tensor, x: Tensor, y: Tensor, gener
     tokens.scatter_(1, start, task.first_variable + variables)
     tokens.scatter_(1, start + 1, values)
     tokens[:, task.room] = task.plus
-    tokens[:, task.left : task.left + 1] = torch.where(left < V, task.first_variable + left, x)
-    tokens[:, task.right : task.right + 1] = torch.where(right < V, task.first_variable + right, y)
+    tokens[:, task.left : task.left + 1] = left
+    tokens[:, task.right : task.right + 1] = right
     tokens[:, task.last] = task.equal
-    return Batch(tokens[:, : task.length].contiguous(), ((x + y) % task.n_numbers).squeeze(1))
+    return tokens[:, : task.length].contiguous()
 
 
 def forms(task: Task, lefts: tuple[int, ...] | None, rights: tuple[int, ...] | None) -> Tensor:

@@ -1,0 +1,425 @@
+"""The algorithm of the book as an explicit causal model, and what holds it against the network.
+
+The model has the variables `names`, `asked`, `places`, `numbers` and `sum`, each computed from those before it.  An interchange
+intervention sets one of them to its value in another problem, in the model, and one site to its content there, in the network;
+the share of problems in which the two then agree is the interchange-intervention accuracy (Geiger et al. 2021).
+`scrubbed` resamples everything that the model calls irrelevant (after Chan et al. 2022).  Layers are counted from 1.
+"""
+
+import math
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from ..circuits import OV, QK
+from ..engine.manifest import shipped_file
+from ..model import Activations, Weights, read_out, trace
+from ..sampling import evaluation_populations, evaluation_sets, training_population, write
+from ..task import Split, Task
+from ..training import Run
+from .interventions import (
+    Hook,
+    Recovery,
+    add_to_scores,
+    answers,
+    at,
+    attention_hook,
+    changed_problems,
+    for_equal,
+    full_problems,
+    identity_term,
+    make_uniform,
+    path_patched,
+    pattern_hook,
+    put,
+)
+
+
+class Story(NamedTuple):
+    """The values of the causal model's variables on problems; -1 stands for what is undefined."""
+
+    names: Tensor  # (batch, slots) the variable, as token id, that the k-th assigned number is bound to
+    asked: Tensor  # (batch, 2) the variable that each operand asks for; -1 for an operand that is a number
+    places: Tensor  # (batch, 2) where the two numbers to add stand
+    numbers: Tensor  # (batch, 2) these two numbers
+    sum: Tensor  # (batch,) the answer
+
+
+def assigned_positions(tokens: Tensor, task: Task) -> Tensor:
+    """Positions (batch, slots) of the assigned numbers in their order; past the last of them, any others."""
+    return (~task.assigned_numbers(tokens)).int().argsort(dim=1, stable=True)[:, : task.slots]
+
+
+def story(tokens: Tensor, task: Task, **given: Tensor) -> Story:
+    """Run the causal model on problems (batch, pos); a variable that is given is set to that, whatever the problem says.
+
+    >>> from assign_add_lib import Problem
+    >>> tokens = Problem.parse("c=1, b=17, b+19=?").tokens()[None]
+    >>> story(tokens, Task()).sum, story(tokens, Task(), asked=torch.tensor([[64, -1]])).sum
+    (tensor([36]), tensor([20]))
+    """
+    held, own = assigned_positions(tokens, task), torch.tensor([task.left, task.right], device=tokens.device)
+    is_assigned = task.assigned_numbers(tokens).gather(1, held)
+    names = given.get("names", torch.where(is_assigned, tokens.gather(1, (held - 1).clamp(min=0)), -1))
+    question = tokens[:, own]
+    asked = given.get("asked", torch.where(question < task.first_variable, -1, question))
+    match = (names[:, None] == asked[..., None]) & (asked >= 0)[..., None]  # (batch, 2, slots)
+    found = torch.where(match.any(2), held.gather(1, match.int().argmax(2)), -1)
+    places = given.get("places", torch.where(asked < 0, own, found))
+    read = torch.where(places < 0, task.pad, tokens.gather(1, places.clamp(min=0)))
+    numbers = given.get("numbers", torch.where(read < task.n_numbers, read, -1))
+    total = torch.where((numbers < 0).any(1), -1, numbers.sum(1) % task.n_numbers)
+    return Story(names, asked, places, numbers, given.get("sum", total))
+
+
+VARIABLES = ("names", "asked", "places", "left number", "sum")
+
+
+def counterfactual(base: Tensor, source: Tensor, variable: str, task: Task) -> Tensor:
+    """What the causal model answers (batch,) on `base` with one variable as it is in `source`; -1 where that is undefined."""
+    there = story(source, task)
+    if variable == "left number":
+        here = story(base, task).numbers
+        return story(base, task, numbers=torch.stack([there.numbers[:, 0], here[:, 1]], 1)).sum
+    return story(base, task, **{variable: getattr(there, variable)}).sum
+
+
+def pairs(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Problems and their donors, token ids (size, length) each, on which all variables of the causal model can be told apart.
+
+    The two have the same kind, 1-var or 2-var, and the same three or more variables assigned, and nothing else in common: order,
+    layout, numbers and operands are drawn anew.  Every counterfactual answer is defined, and no two of them agree with each
+    other or with the problem's own.  ValueError for a task too small for that.
+    """
+    task, found, short = split.task, [], size
+    for _ in range(200):
+        both = torch.stack(_drawn(split, 8 * size, generator))
+        told = [task.right_answers(both[0]), *(counterfactual(*both, name, task) for name in VARIABLES)]
+        told = torch.stack(told).sort(0).values
+        found.append(both[:, (told[0] >= 0) & (told[1:] > told[:-1]).all(0)][:, :short])
+        short -= found[-1].shape[1]
+        if not short:
+            return tuple(torch.cat(found, 1))
+    raise ValueError(f"a task of {task.slots} slots and {task.n_numbers} numbers is has too few problems that tell all apart")
+
+
+def _drawn(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Problems with the same variables assigned and of the same kind, otherwise independent; operands stand where they may."""
+    task = split.task
+    V, slots, least = task.n_variables, task.slots, min(3, task.slots, task.n_variables)
+
+    def below(high, *shape):
+        return (torch.rand(size, *shape, generator=generator) * high).long()
+
+    n = least + below(min(slots, V) - least + 1, 1)
+    variables = torch.rand(size, V, generator=generator).argsort(1)[:, :slots]
+    kind = below(3, 1)  # 1-var left, 1-var right, 2-var
+    tokens, allowed = [], torch.ones(size, dtype=torch.bool)
+    for _ in range(2):
+        order = (torch.rand(size, slots, generator=generator) + (torch.arange(slots) >= n)).argsort(1)
+        here, numbers = variables.gather(1, order), below(task.n_numbers, slots)
+        # the operands' slots; the variables are in random order, so the first two are as good as any
+        turn = (torch.rand(size, slots, generator=generator) + (torch.arange(slots) >= n)).argsort(1)
+        question = []
+        for side, (name, constant) in enumerate((("left", 1), ("right", 0))):
+            operand = here.gather(1, turn[:, side : side + 1])
+            allowed &= ((kind == constant) | torch.isin(operand, torch.tensor(split.variables(name))))[:, 0]
+            question.append(torch.where(kind == constant, below(task.n_numbers, 1), task.first_variable + operand))
+        tokens.append(write(task, here, numbers, n, *question, generator))
+    return tokens[0][allowed], tokens[1][allowed]
+
+
+# sites: what the network holds where a variable of the model is thought to stand
+
+Site = Callable[[Weights, Activations, Tensor, Tensor], list[Hook]]
+
+
+def _stream_after_layer_1(there: Activations) -> Tensor:
+    return there.resid_pre + there.attn_out[:, 0]
+
+
+def _layer_1_at(*positions: str) -> Site:
+    def site(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+        where = torch.stack([at(base, getattr(w.task, name)) for name in positions]).any(0)
+        return [put(attention_hook(1), where, there.attn_out[:, 0])]
+
+    return site
+
+
+def _layer_1_at_numbers(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+    """The k-th assigned number gets what the k-th one of the source got, wherever the two stand."""
+    width = (-1, -1, w.d_model)
+    theirs = there.attn_out[:, 0].gather(1, assigned_positions(source, w.task)[..., None].expand(width))
+    ours = assigned_positions(base, w.task)[..., None].expand(width)
+    content = torch.zeros_like(there.resid_pre).scatter(1, ours, theirs)
+    return [put(attention_hook(1), w.task.assigned_numbers(base), content)]
+
+
+def _query(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+    query = _stream_after_layer_1(there)[:, w.task.last] @ w.W_Q[1]
+
+    def act(held: Tensor, hook) -> Tensor:
+        held = held.clone()
+        held[:, w.task.last, 0] = query
+        return held
+
+    return [("blocks.1.attn.hook_q", act)]
+
+
+def _pattern(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+    def act(held: Tensor, hook) -> Tensor:
+        held = held.clone()
+        held[:, 0, w.task.last] = there.pattern[:, 1, w.task.last]
+        return held
+
+    return [(pattern_hook(2), act)]
+
+
+def _value_at(which: Callable[[Tensor, Task], Tensor]) -> Site:
+    def site(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+        row = torch.arange(len(base), device=base.device)
+        value = _stream_after_layer_1(there)[row, w.task.value_positions(source)[:, 0]] @ w.W_V[1]
+
+        def act(held: Tensor, hook) -> Tensor:
+            held = held.clone()
+            held[row, which(base, w.task), 0] = value
+            return held
+
+        return [("blocks.1.attn.hook_v", act)]
+
+    return site
+
+
+def _left_place(tokens: Tensor, task: Task) -> Tensor:
+    return task.value_positions(tokens)[:, 0]
+
+
+def _unread_place(tokens: Tensor, task: Task) -> Tensor:
+    """The first assigned number that is not to be added."""
+    free = task.assigned_numbers(tokens).scatter(1, task.value_positions(tokens), False)
+    return free.int().argmax(1)
+
+
+def _attention_output(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+    return [put(attention_hook(2), at(base, w.task.last), there.attn_out[:, 1])]
+
+
+def _mlp_output(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+    return [put("blocks.1.hook_mlp_out", at(base, w.task.last), there.mlp_out)]
+
+
+# site -> the variable that the model says it holds ("nothing": a wrong site), and the intervention
+SITES: dict[str, tuple[str, Site]] = {
+    "layer 1's output at the assigned numbers": ("names", _layer_1_at_numbers),
+    "layer 1's output at =": ("asked", _layer_1_at("last")),
+    "layer 2's query at =": ("asked", _query),
+    "layer 2's attention pattern at =": ("places", _pattern),
+    "layer 2's value at the left number": ("left number", _value_at(_left_place)),
+    "layer 2's attention output at =": ("sum", _attention_output),
+    "the MLP's output at =": ("sum", _mlp_output),
+    "wrong site: layer 1's output at +": ("nothing", _layer_1_at("room")),
+    "wrong site: layer 1's output at 13 and 14": ("nothing", _layer_1_at("left", "right")),
+    "wrong site: layer 2's value at a distractor": ("nothing", _value_at(_unread_place)),
+}
+
+
+@torch.no_grad()
+def interchanged(lens, weights: Weights, base: Tensor, source: Tensor, site: str, donor: Tensor | None = None) -> Tensor:
+    """The network's answers (batch,) on `base` with one site of `SITES` as it is on `source`, or on another `donor`."""
+    donor = source if donor is None else donor
+    return answers(lens, base, SITES[site][1](weights, trace(weights, donor), base, donor))
+
+
+@torch.no_grad()
+def interchange_table(
+    lens, weights: Weights, base: Tensor, source: Tensor, sites: Collection[str] = tuple(SITES), donor: Tensor | None = None
+) -> pd.DataFrame:
+    """Interchange-intervention accuracy of each site (rows) for each variable of the causal model (columns).
+
+    An entry is the share of problems in which the network answers as the model does with this variable as in `source`; `nothing`
+    is the share that keeps its own right answer.  With a `donor`, the site comes from there instead, and the table is a control.
+    """
+    task, rows = weights.task, {}
+    told = {"nothing": task.right_answers(base), **{name: counterfactual(base, source, name, task) for name in VARIABLES}}
+    for site in sites:
+        given = interchanged(lens, weights, base, source, site, donor)
+        rows[site] = {name: (given == expected).double().mean().item() for name, expected in told.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["nothing", *VARIABLES])
+
+
+# three ways to take a part away
+
+PARTS = ("the identity block", "layer 1's output at the assigned numbers", "layer 1's output at =")
+BY = ("zero", "mean", "resample")
+
+
+@torch.no_grad()
+def ablated(weights: Weights, tokens: Tensor, reference: Tensor, part: str, by: str, generator: torch.Generator) -> list[Hook]:
+    """Hooks that take one of `PARTS` away: by `zero`, by its `mean` over reference problems, or by `resample`.
+
+    Resampling puts in what the part holds in a random reference problem, drawn anew for each problem; at an assigned number, what
+    it holds at a random assigned number.  The mean is over the same, at each position for the block.
+    """
+    task = weights.task
+    drawn = torch.randint(len(reference), (len(tokens),), generator=generator)
+
+    def instead(values: Tensor, of: Tensor) -> Tensor:
+        return {"zero": 0 * values[of], "mean": values.mean(0, keepdim=True).expand_as(values)[of], "resample": values[of]}[by]
+
+    if part == PARTS[0]:
+        new = instead(identity_term(weights, reference), drawn)
+        return [add_to_scores(2, for_equal(new - identity_term(weights, tokens), task))]
+    brought = trace(weights, reference).attn_out[:, 0]
+    if part == PARTS[1]:
+        where = task.assigned_numbers(tokens)
+        vectors = brought[task.assigned_numbers(reference)]  # (n, d_model)
+        return [put(attention_hook(1), where, instead(vectors, torch.randint(len(vectors), where.shape, generator=generator)))]
+    return [put(attention_hook(1), at(tokens, task.last), instead(brought[:, task.last], drawn)[:, None])]
+
+
+KINDS_OF_ANSWER = ("right", "twice the constant", "constant + another number", "another")
+
+
+def kinds_of_answer(tokens: Tensor, given: Tensor, task: Task) -> dict[str, float]:
+    """Of answers (batch,) to 1-var problems, the share of each of `KINDS_OF_ANSWER`; the first that fits counts."""
+    question, N = tokens[:, [task.left, task.right]], task.n_numbers
+    constant = question.min(1, keepdim=True).values
+    if (question >= task.first_variable).sum(1).ne(1).any():
+        raise ValueError("these are not all 1-var problems")
+    with_others = ((tokens + constant) % N == given[:, None]) & task.assigned_numbers(tokens)
+    fits = torch.stack([given == task.right_answers(tokens), given == 2 * constant[:, 0] % N, with_others.any(1)])
+    first = torch.cat([fits, torch.ones_like(fits[:1])]).int().argmax(0)
+    return {name: (first == place).double().mean().item() for place, name in enumerate(KINDS_OF_ANSWER)}
+
+
+# the whole story at once
+
+PIECES = ("query", "keys", "values", "rest")
+FORGET = ("asked", "names", "numbers")
+SIDE_ROAD, EARLY = "the constant's key knows what is asked", "the constant arrives early"
+
+
+def _alike(mine: Tensor, theirs: Tensor, generator: torch.Generator) -> Tensor:
+    """For each label (batch,) the place of a random one of `theirs` (pool,) that is the same; ValueError where there is none."""
+    order = torch.randperm(len(theirs), generator=generator)
+    order = order[theirs[order].argsort(stable=True)]
+    theirs, mine = theirs[order].contiguous(), mine.contiguous()
+    low, high = (torch.searchsorted(theirs, mine, right=right) for right in (False, True))
+    if (low == high).any():
+        raise ValueError("the pool holds no problem that is alike for each of these; make it larger")
+    return order[low + (torch.rand(len(mine), generator=generator) * (high - low)).long()]
+
+
+def _after_layer_1(w: Weights, tokens: Tensor) -> Tensor:
+    """The stream (batch, pos, d_model) that layer 2 reads."""
+    resid = w.W_E[tokens] + w.W_pos
+    scores = resid @ QK(w, 1) @ resid.mT
+    return resid + scores.masked_fill(torch.ones_like(scores[0]).triu(1).bool(), -torch.inf).softmax(-1) @ resid @ OV(w, 1)
+
+
+def _labels(tokens: Tensor, task: Task, forget: Collection[str], refined: Collection[str]) -> dict[str, Tensor]:
+    """What the story says that each of `PIECES` depends on, as labels: (batch,) for query and rest, (batch, pos) otherwise."""
+    asked, none = story(tokens, task).asked, torch.zeros_like(tokens)
+    is_number, assigned = tokens < task.n_numbers, task.assigned_numbers(tokens)
+    asks = (asked >= 0).long() if "asked" in forget else asked + 1
+    query = asks[:, 0] * (task.d_vocab + 1) + asks[:, 1]
+    names = none if "names" in forget else tokens.roll(1, 1)
+    typed = query[:, None] * (SIDE_ROAD in refined) + task.d_vocab  # what the key of a typed number depends on
+    keys = torch.where(assigned, names, torch.where(is_number, typed, -1))
+    values = torch.where(is_number, none if "numbers" in forget else tokens, -1)
+    constants = torch.where(asked < 0, tokens[:, [task.left, task.right]], task.n_numbers)
+    early = (constants[:, 0] * (task.n_numbers + 1) + constants[:, 1]) * (EARLY in refined)
+    return {"query": query, "keys": keys, "values": values, "rest": early}
+
+
+@torch.no_grad()
+def scrubbed(
+    weights: Weights,
+    tokens: Tensor,
+    pool: Tensor,
+    generator: torch.Generator,
+    pieces: Collection[str] = PIECES,
+    forget: Collection[str] = (),
+    refined: Collection[str] = (),
+) -> Tensor:
+    """Answers (batch,) when all that the story calls irrelevant comes from random other problems, each piece from another one.
+
+    At `=`, layer 2's query is that of a random problem of the pool that asks for the same variables; the key at each position
+    that of one with the same name there (before an assigned number), or else a number, or none, there; the value that of one with
+    the same number there, or none; and the rest of the stream that of any.  A piece that is not in `pieces` stays the problem's.
+    `forget` names variables of `FORGET` which are called irrelevant too, a false story; `refined` adds what the story leaves out:
+    `SIDE_ROAD`, the key of a typed number also depends on the variables asked for; `EARLY`, the rest on the typed numbers.
+    After Chan et al. (2022), causal scrubbing.
+    """
+    w, task = weights, weights.task
+    own, stream = (_after_layer_1(w, task.check(each)) for each in (tokens, pool))
+    ours, theirs = (_labels(each, task, forget, refined) for each in (tokens, pool))
+
+    def at_equal(piece: str) -> Tensor:
+        return stream[_alike(ours[piece], theirs[piece], generator), task.last] if piece in pieces else own[:, task.last]
+
+    def everywhere(piece: str) -> Tensor:
+        drawn = [_alike(ours[piece][:, k], theirs[piece][:, k], generator) for k in range(task.length)]
+        return torch.stack([stream[rows, k] for k, rows in enumerate(drawn)], 1) if piece in pieces else own
+
+    query, keys, values, rest = at_equal("query"), everywhere("keys"), everywhere("values"), at_equal("rest")
+    scores = torch.einsum("bd,bkd->bk", query @ w.W_Q[1], keys @ w.W_K[1]) / math.sqrt(w.W_Q.shape[-1])
+    read = torch.einsum("bk,bkd->bd", scores.softmax(1), values @ w.W_V[1]) @ w.W_O[1]
+    return read_out(w, rest + read).argmax(1)
+
+
+# the same on many runs
+
+
+@torch.no_grad()
+def causes(run: Run, size: int = 240) -> pd.DataFrame:
+    """What chapter 9 measures on one run's last weights, as shares: columns experiment, row, column, value."""
+    w, task, rows = run.weights(), run.task, []
+    lens, generator = w.to_transformer_lens(), torch.Generator().manual_seed(9)
+
+    base, source = pairs(run.split, size, generator)
+    for experiment, donor in (("interchange", source), ("random donor", source.roll(1, 0))):
+        for site, shares in interchange_table(lens, w, base, source, donor=donor).iterrows():
+            rows += [(experiment, site, variable, share) for variable, share in shares.items()]
+
+    clean = full_problems(size // 4, generator, task)
+    for change, changed in changed_problems(clean, generator, task).items():
+        for experiment, two in (("denoising", (clean, changed)), ("noising", (changed, clean))):
+            early = put(attention_hook(1), at(clean, task.last), trace(w, two[0]).attn_out[:, 0])
+            rows.append((experiment, change, "layer 1's output at =", Recovery(lens, *two)([early]).mean().item()))
+            paths = path_patched(lens, w, *two).mean(0)
+            for part, position in (("query", task.last), ("key", task.right)):
+                share = paths[("query", "key").index(part), position].item()
+                rows.append((experiment, change, f"path by the {part} at {position}", share))
+
+    sets, laws = evaluation_sets(run.split, size=size), evaluation_populations(run.split)
+    tokens, reference = sets["1-var train"].tokens, training_population(run.split).sample(4 * size, generator).tokens
+    hooks = {f"{part}, {by}": ablated(w, tokens, reference, part, by, generator) for part in PARTS for by in BY}
+    hooks["numbers read evenly in layer 1"] = [make_uniform(1, task.assigned_numbers(tokens))]
+    hooks["= reads evenly in layer 1"] = [make_uniform(1, at(tokens, task.last))]
+    for name, each in hooks.items():
+        rows += [("ablation", name, *kind) for kind in kinds_of_answer(tokens, answers(lens, tokens, each), task).items()]
+
+    for name, (tokens, right) in sets.items():
+        pool = laws[name].sample(4000, generator).tokens
+        stories = {"the network": {"pieces": ()}, "the story": {}}
+        if name.startswith("1-var"):
+            stories |= {"with both roads": {"refined": (SIDE_ROAD, EARLY)}}
+        if name == "1-var train":
+            stories |= {f"only the {piece} scrubbed": {"pieces": (piece,)} for piece in PIECES}
+            stories |= {road: {"refined": (road,)} for road in (SIDE_ROAD, EARLY)}
+        if name.endswith(" train"):
+            stories |= {f"without {variable}": {"forget": (variable,)} for variable in FORGET}
+        for row, kind in stories.items():
+            share = (scrubbed(w, tokens, pool, generator, **kind) == right).double().mean().item()
+            rows.append(("scrubbing", name, row, share))
+    return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
+
+
+def load_causes() -> pd.DataFrame:
+    """What `causes` found on the ten shipped runs: a row for each experiment, row and column, a column for each run."""
+    table = pd.read_csv(shipped_file("causes.csv"))
+    return table.pivot(index=["experiment", "row", "column"], columns="run", values="value")
