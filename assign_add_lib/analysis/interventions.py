@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from ..circuits import OV, QK, variable_identity
-from ..model import Activations, Weights, read_out, trace
+from ..model import Weights, read_out, trace
 from ..sampling import Batch
 from ..task import Task
 from .statistics import wilson
@@ -126,17 +126,6 @@ def read_values(tokens: Tensor, task: Task) -> Hook:
     return pattern_hook(2), act
 
 
-def exchange(name: str, first: Tensor, second: Tensor) -> Hook:
-    """Exchange what a hook holds at two positions of each problem, (batch,) each."""
-
-    def act(held: Tensor, hook) -> Tensor:
-        row, held = torch.arange(len(held), device=held.device), held.clone()
-        held[row, first], held[row, second] = held[row, second], held[row, first]
-        return held
-
-    return name, act
-
-
 def position_term(weights: Weights) -> Tensor:
     """P QK1 P^T, the share of the layer-1 scores (query, key) that no token changes."""
     return weights.W_pos @ QK(weights, 1) @ weights.W_pos.T
@@ -194,36 +183,106 @@ def full_problems(size: int, generator: torch.Generator, task: Task) -> Tensor:
     return tokens
 
 
-def patched(lens, clean: Tensor, changed: Tensor, sites: dict[str, str]) -> Tensor:
-    """Recovered logit difference (batch, site, pos) of activation patching.
+def changed_problems(clean: Tensor, generator: torch.Generator, task: Task) -> dict[str, Tensor]:
+    """Full problems with one thing altered, token ids (batch, pos) each; every one has another answer.
 
-    The network reads the changed problem, and at one site and position gets what it had on the clean one.  The
-    logit of the clean answer less that of the changed answer is scaled by its mean gap between the two problems:
-    0 is the changed run, 1 the clean one.
+    `value`: the number of the asked variable, in the third slot.  `names`: the third and the first slot exchange their
+    variables.  `asked`: the first slot's variable is asked for.  `constant`: the first slot's number is added.
     """
-    task = lens_task(lens)
-    ours, theirs = (task.right_answers(tokens)[:, None] for tokens in (clean, changed))
+    names, asked, constant = (task.check(clean).clone() for _ in range(3))
+    names[:, [4, 0]] = clean[:, [0, 4]]
+    asked[:, task.left] = clean[:, 0]
+    constant[:, task.right] = clean[:, 1]
+    return {"value": change_value(clean, 2, generator, task), "names": names, "asked": asked, "constant": constant}
+
+
+def seen_at(lens, tokens: Tensor, names: Iterable[str]) -> dict[str, Tensor]:
+    """What the hooks of these names hold on problems (batch, pos)."""
     kept = {}
 
-    def difference(hooks: Iterable[Hook] = ()) -> Tensor:
-        logits = hooked_logits(lens, changed, hooks)
-        return (logits.gather(1, ours) - logits.gather(1, theirs))[:, 0]
-
-    def keep(held: Tensor, hook, site: str) -> Tensor:
-        kept[site] = held
+    def keep(held: Tensor, hook, name: str) -> Tensor:
+        kept[name] = held
         return held
 
-    logits = hooked_logits(lens, clean, [(site, partial(keep, site=site)) for site in sites.values()])
-    start = difference()
-    whole = ((logits.gather(1, ours) - logits.gather(1, theirs))[:, 0] - start).mean()
-    gained = [
-        torch.stack([(difference([_put_back(site, kept[site], p)]) - start) / whole for p in range(clean.shape[1])], 1)
-        for site in sites.values()
-    ]
-    return torch.stack(gained, 1)
+    lens.run_with_hooks(lens_task(lens).check(tokens), fwd_hooks=[(name, partial(keep, name=name)) for name in names])
+    return kept
 
 
-def _put_back(name: str, content: Tensor, position: int) -> Hook:
+class Recovery:
+    """The recovered logit difference of an intervention on `changed` problems, between 0, no effect, and 1, `clean`.
+
+    The logit of the clean answer less that of the changed answer, scaled by its mean gap between the two problems.  Where
+    `clean` and `changed` change places, what is denoising becomes noising, and the share recovered the share lost.
+    """
+
+    def __init__(self, lens, clean: Tensor, changed: Tensor):
+        self.lens, self.clean, self.changed = lens, clean, changed
+        task = lens_task(lens)
+        self.ours, self.theirs = (task.right_answers(tokens)[:, None] for tokens in (clean, changed))
+        self.start = self.gap(hooked_logits(lens, changed))
+        self.whole = (self.gap(hooked_logits(lens, clean)) - self.start).mean()
+
+    def gap(self, logits: Tensor) -> Tensor:
+        """The logit of the clean answer less that of the changed answer, (batch,)."""
+        return (logits.gather(1, self.ours) - logits.gather(1, self.theirs))[:, 0]
+
+    def __call__(self, hooks: Iterable[Hook]) -> Tensor:
+        """Recovered logit difference (batch,) with these hooks in place."""
+        return (self.gap(hooked_logits(self.lens, self.changed, hooks)) - self.start) / self.whole
+
+
+@torch.no_grad()
+def patched(lens, clean: Tensor, changed: Tensor, sites: dict[str, str]) -> Tensor:
+    """Recovered logit difference (batch, site, pos) of activation patching: one site at one position is overwritten.
+
+    The network reads the changed problem, and there gets what it held on the clean one: denoising.
+    """
+    kept, recovered = seen_at(lens, clean, sites.values()), Recovery(lens, clean, changed)
+    gained = [[recovered([put_back(site, held, p)]) for p in range(clean.shape[1])] for site, held in kept.items()]
+    return torch.stack([torch.stack(each, 1) for each in gained] or [clean.new_zeros(clean.shape)], 1)
+
+
+@torch.enable_grad()
+def attributed(lens, clean: Tensor, changed: Tensor, sites: dict[str, str]) -> Tensor:
+    """The first-order estimate (batch, site, pos) of what `patched` measures, from one gradient: attribution patching.
+
+    The gradient of the logit difference on the changed problem, times the difference between the two problems at a site.
+    """
+    recovered, held = Recovery(lens, clean, changed), {}
+
+    def keep(here: Tensor, hook, name: str) -> Tensor:
+        held[name] = here if here.requires_grad else here.requires_grad_()
+        return held[name]
+
+    hooks = [(name, partial(keep, name=name)) for name in sites.values()]
+    gap = recovered.gap(lens.run_with_hooks(changed, fwd_hooks=hooks)[:, -1]).sum()
+    slopes = torch.autograd.grad(gap, list(held.values()))
+    there = seen_at(lens, clean, sites.values())
+    moved = [((there[name] - here) * slope).flatten(2).sum(2) for (name, here), slope in zip(held.items(), slopes)]
+    return torch.stack(moved, 1).detach() / recovered.whole
+
+
+@torch.no_grad()
+def path_patched(lens, weights: Weights, clean: Tensor, changed: Tensor) -> Tensor:
+    """Recovered logit difference (batch, 3, pos) of single paths: from layer 1's output at a position to layer 2 there.
+
+    The query, the key or the value of layer 2 at this position gets what layer 1 brings there on the clean problem; all else
+    that reads layer 1's output still gets that of the changed one.  Path patching, after Wang et al. (2022).
+    """
+    recovered, task = Recovery(lens, clean, changed), weights.task
+    moved = (trace(weights, clean).attn_out - trace(weights, changed).attn_out)[:, 0]  # (batch, pos, d_model)
+
+    def added(held: Tensor, hook, where: Tensor, change: Tensor) -> Tensor:
+        return held + (where[:, :, None] * change)[:, :, None]
+
+    rows = []
+    for name, W in (("q", weights.W_Q), ("k", weights.W_K), ("v", weights.W_V)):
+        hooks = [partial(added, where=at(changed, p), change=moved @ W[1]) for p in range(task.length)]
+        rows.append(torch.stack([recovered([(f"blocks.1.attn.hook_{name}", hook)]) for hook in hooks], 1))
+    return torch.stack(rows, 1)
+
+
+def put_back(name: str, content: Tensor, position: int) -> Hook:
     """At one position, put what another run held there; positions are the second axis."""
 
     def act(held: Tensor, hook) -> Tensor:
@@ -232,60 +291,6 @@ def _put_back(name: str, content: Tensor, position: int) -> Hook:
         return held
 
     return name, act
-
-
-NAMED = ("identity", "numbers", "sum")
-
-
-def named_reads(activations: Activations, tokens: Tensor, task: Task) -> Tensor:
-    """Layer 1's named attention, as weights (batch, pos, V) on variables' tokens; all other attention is left out.
-
-    An assigned number reads the variable before it, `=` reads variables at the two operand positions.
-    """
-    A = activations.pattern[:, 0]
-    kinds = one_hot(tokens, task.d_vocab)[..., task.first_variable :].to(A.dtype)  # (batch, pos, V)
-    read = torch.zeros_like(kinds)
-    before = A.diagonal(offset=-1, dim1=1, dim2=2)[..., None] * kinds[:, :-1]  # (batch, pos - 1, V)
-    read[:, 1:] = before * task.assigned_numbers(tokens)[:, 1:, None]
-    operands = slice(task.left, task.right + 1)
-    read[:, task.last] = torch.einsum("bk,bkv->bv", A[:, task.last, operands], kinds[:, operands])
-    return read
-
-
-def keep_only(weights: Weights, reference: Tensor, named: Iterable[str] = NAMED) -> Intervention:
-    """Keep the named terms alone, and put in place of all the rest its mean over reference problems, by position.
-
-    `identity`: of layer 2's scores, the `named_reads` of layer 1 through the 12 x 12 block.  `numbers`: of the same
-    scores, what token and position of `=` give to the token at each key.  `sum`: of the stream at `=` after layer 2's
-    attention, the OV2 images of the number tokens that it reads; the attention is the softmax of the kept scores.
-    A term that is not in `named` is part of the rest.  One hook does it all, on what layer 2's attention adds at `=`.
-    """
-    named, w, task, last = set(named), weights, weights.task, weights.task.last
-    block = variable_identity(w)
-    own = (w.W_E[task.equal] + w.W_pos[last]) @ QK(w, 2) @ w.W_E.T  # (d_vocab,)
-    numbers = OV(w, 2).new_zeros(len(w.W_E), w.d_model)
-    numbers[: task.n_numbers] = w.W_E[: task.n_numbers] @ OV(w, 2)
-
-    def named_scores(activations: Activations, tokens: Tensor) -> Tensor:
-        read = named_reads(activations, tokens, task)
-        through = torch.einsum("bv,vw,bkw->bk", read[:, last], block, read)
-        return through * ("identity" in named) + own[tokens] * ("numbers" in named)
-
-    def named_sum(attention: Tensor, tokens: Tensor) -> Tensor:
-        return torch.einsum("bk,bkd->bd", attention, numbers[tokens]) * ("sum" in named)
-
-    there = trace(w, reference)
-    rest_of_scores = (there.scores[:, 1, last] - named_scores(there, reference)).mean(0)
-    rest_of_stream = (there.mlp_in[:, last] - named_sum(there.pattern[:, 1, last], reference)).mean(0)
-
-    def intervention(tokens: Tensor) -> list[Hook]:
-        here = trace(w, tokens)
-        attention = (named_scores(here, tokens) + rest_of_scores).softmax(-1)
-        stream = named_sum(attention, tokens) + rest_of_stream
-        before = (here.resid_pre + here.attn_out[:, 0])[:, last]
-        return [put(attention_hook(2), at(tokens, last), (stream - before)[:, None])]
-
-    return intervention
 
 
 @torch.no_grad()

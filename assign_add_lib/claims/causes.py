@@ -55,12 +55,6 @@ def told_the_places(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
     return [iv.read_values(tokens, run.task)]
 
 
-def named_terms(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
-    """The three named terms of chapter 9 stay, and all else of layer 2 has its mean over 2000 training problems."""
-    reference = training_population(run.split).sample(2000, torch.Generator().manual_seed(7)).tokens
-    return iv.keep_only(run.weights, reference)(tokens)
-
-
 def problems(run: Evidence, name: str) -> tuple[Tensor, Tensor]:
     """`SIZE` problems of an evaluation set and their answers."""
     return evaluation_sets(run.split, size=SIZE)[name]
@@ -111,8 +105,22 @@ def names_exchanged(run: Evidence) -> float:
     first, second, row = used.int().argmax(1), free.int().argmax(1), torch.arange(len(tokens))
     swapped = tokens.clone()
     swapped[row, first], swapped[row, second] = tokens[row, second], tokens[row, first]
-    given = iv.answers(run.lens, tokens, [iv.exchange(iv.attention_hook(1), first, second)])
+
+    def exchange(held: Tensor, hook) -> Tensor:
+        held = held.clone()
+        held[row, first], held[row, second] = held[row, second], held[row, first]
+        return held
+
+    given = iv.answers(run.lens, tokens, [(iv.attention_hook(1), exchange)])
     return (given == task.right_answers(swapped))[free.any(1)].double().mean().item()
+
+
+def scrubbed(run: Evidence) -> float:
+    """Accuracy on `1-var train` when all that the causal model calls irrelevant comes from random other training problems."""
+    tokens, right = problems(run, "1-var train")
+    generator = torch.Generator().manual_seed(7)
+    pool = training_population(run.split).sample(4000, generator).tokens
+    return (causal.scrubbed(run.weights, tokens, pool, generator) == right).double().mean().item()
 
 
 def interchange(site: str):
