@@ -170,19 +170,6 @@ def test_read_values(lens, weights, tokens, plain):
     close(iv.hooked_logits(lens, tokens, [iv.read_values(tokens, STUDY)]), by_hand(weights, tokens, pattern=ideal), plain)
 
 
-def test_exchange(lens, weights, tokens, plain):
-    first, second = torch.rand(30, 16).argsort(1)[:, :2].unbind(1)
-
-    def swapped(out, layer):
-        order = torch.arange(16).repeat(30, 1)
-        for b in range(30):
-            order[b, first[b]], order[b, second[b]] = second[b], first[b]
-        return out.gather(1, order[..., None].expand_as(out)) if layer == 1 else out
-
-    hook = iv.exchange(iv.attention_hook(1), first, second)
-    close(iv.hooked_logits(lens, tokens, [hook]), by_hand(weights, tokens, attn_out=swapped), plain)
-
-
 def test_the_network_is_restored(lens, tokens, plain):
     iv.hooked_logits(lens, tokens, [iv.read_values(tokens, STUDY)])
     torch.testing.assert_close(iv.hooked_logits(lens, tokens), plain)
@@ -227,43 +214,71 @@ def test_full_problems():
         assert len(set(row[0:12:2])) == 6 and len(set(row[1:12:2])) == 6
 
 
-@pytest.mark.parametrize("named", [iv.NAMED, ("identity", "sum"), ("numbers",), ()])
-def test_keep_only(lens, weights, tokens, plain, named):
-    """Against the definition, one problem and one key at a time."""
-    w, reference = weights, problems(25, seed=9)
-    OV2, QK2 = w.W_V[1] @ w.W_O[1], w.W_Q[1] @ w.W_K[1].T / math.sqrt(128)
-    block, fixed = variable_identity(w), (w.W_E[60] + w.W_pos[15]) @ QK2
+@pytest.fixture(scope="module")
+def changes():
+    generator = torch.Generator().manual_seed(1)
+    clean = iv.full_problems(8, generator, STUDY)
+    return clean, iv.changed_problems(clean, generator, STUDY)
 
-    def named_scores(tokens, A):
-        out = torch.zeros(len(tokens), 16, dtype=torch.float64)
-        for b, t in enumerate(tokens.tolist()):
-            for k in range(16):
-                # (key position, position of the variable it reads by step 1 or 2)
-                reads = [k - 1] if 1 <= k < 12 and t[k] < 59 else [13, 14] if k == 15 else []
-                for i in (13, 14):
-                    for j in reads:
-                        if "identity" in named and t[i] >= 62 and t[j] >= 62:
-                            out[b, k] += A[b, 15, i] * A[b, k, j] * block[t[i] - 62, t[j] - 62]
-                if "numbers" in named:
-                    out[b, k] += fixed @ w.W_E[t[k]]
-        return out
 
-    def named_sum(tokens, attention):
-        out = torch.zeros(len(tokens), 128, dtype=torch.float64)
-        for b, t in enumerate(tokens.tolist()):
-            for k in range(16) if "sum" in named else ():
-                if t[k] < 59:
-                    out[b] += attention[b, k] * (w.W_E[t[k]] @ OV2)
-        return out
+def test_changed_problems_differ_in_one_thing(changes):
+    clean, changed = changes
+    for name, places in {"value": [5], "names": [0, 4], "asked": [13], "constant": [14]}.items():
+        differ = (clean != changed[name]).nonzero()
+        assert set(differ[:, 1].tolist()) == set(places) and len(differ) == 8 * len(places)
+        assert (STUDY.right_answers(clean) != STUDY.right_answers(changed[name])).all()
+        for row in changed[name]:
+            assert len(Problem.from_tokens(row).assignments) == 6
 
-    there, here = trace(w, reference), trace(w, tokens)
-    mean_score = (there.scores[:, 1, 15] - named_scores(reference, there.pattern[:, 0])).mean(0)
-    mean_stream = (there.mlp_in[:, 15] - named_sum(reference, there.pattern[:, 1, 15])).mean(0)
-    attention = (named_scores(tokens, here.pattern[:, 0]) + mean_score).softmax(-1)
-    stream = named_sum(tokens, attention) + mean_stream
-    truth = (stream + (stream @ w.W_in).relu() @ w.W_out) @ w.W_U
-    hooked = iv.hooked_logits(lens, tokens, iv.keep_only(w, reference, named)(tokens))
-    close(hooked, truth, plain)
+
+def test_patching_is_that_of_transformer_lens(lens, changes):
+    """A second library: its generic patching, with the gap of each problem as its metric."""
+    from transformer_lens.patching import generic_activation_patch, layer_pos_patch_setter
+
+    clean, changed = changes[0], changes[1]["asked"]
+    recovered, (_, cache) = iv.Recovery(lens, clean, changed), lens.run_with_cache(clean)
+    found = generic_activation_patch(
+        lens, changed, cache, lambda logits: recovered.gap(logits[:, -1]), layer_pos_patch_setter, "attn_out",
+        index_axis_names=("layer", "pos"), reduce="none",
+    )  # fmt: skip
+    truth = (found.values - recovered.start) / recovered.whole  # (layer, pos, batch)
+    ours = iv.patched(lens, clean, changed, {"1": "blocks.0.hook_attn_out", "2": "blocks.1.hook_attn_out"})
+    torch.testing.assert_close(ours.permute(1, 2, 0).float(), truth.float(), atol=1e-4, rtol=1e-4)
+
+
+def test_attribution_is_the_slope_of_patching(lens, changes):
+    """Against a small step from the changed towards the clean activation."""
+    clean, changed = changes[0], changes[1]["names"]
+    sites = {"out": "blocks.0.hook_attn_out", "key": "blocks.1.attn.hook_k"}
+    found, recovered, step = iv.attributed(lens, clean, changed, sites), iv.Recovery(lens, clean, changed), 1e-3
+    there = iv.seen_at(lens, clean, sites.values())
+    for row, name in enumerate(sites.values()):
+        for position in (1, 5, 15):
+
+            def nudge(held, hook, name=name, position=position):
+                held = held.clone()
+                held[:, position] += step * (there[name] - held)[:, position]
+                return held
+
+            slope = recovered([(name, nudge)]) / step
+            torch.testing.assert_close(found[:, row, position], slope, atol=2e-2, rtol=2e-2)
+
+
+def test_paths_are_patched_one_at_a_time(lens, weights, changes):
+    clean, changed = changes[0], changes[1]["asked"]
+    found, w, recovered = iv.path_patched(lens, weights, clean, changed), weights, iv.Recovery(lens, clean, changed)
+    here, there = trace(w, changed), trace(w, clean)
+    stream = here.resid_pre + here.attn_out[:, 0]
+    for row, part in enumerate(("W_Q", "W_K", "W_V")):
+        for position in (13, 14, 15):
+            other = stream.clone()
+            other[:, position] += (there.attn_out - here.attn_out)[:, 0, position]
+            q, k, v = ((other if each == part else stream) @ getattr(w, each)[1] for each in ("W_Q", "W_K", "W_V"))
+            A = (q @ k.mT / math.sqrt(128))[:, -1].softmax(-1)
+            resid = stream[:, -1] + torch.einsum("bk,bkd->bd", A, v) @ w.W_O[1]
+            logits = (resid + (resid @ w.W_in).relu() @ w.W_out) @ w.W_U
+            truth = (recovered.gap(logits) - recovered.start) / recovered.whole
+            torch.testing.assert_close(found[:, row, position], truth, atol=1e-4, rtol=1e-4)
 
 
 def test_tables(lens, weights):
