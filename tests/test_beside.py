@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from docutils.nodes import make_id
 
-from assign_add_lib.claims.beside import address, beside, digits, linked, spread
+from assign_add_lib.claims.beside import address, beside_the_study, digits, linked, spread
 from assign_add_lib.engine.scoreboard import load_board
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
@@ -25,10 +25,10 @@ def test_rows_of_a_chapter():
         "measured": ["a", "b <c>"], "theirs": ["", "100"], "held": [1, 2], "runs": [2, 2], "verdict": ["not held", "held in all"],
         "where": ["05_attention: Counting", "06_addition: The bare circuit"], "seed-0": [1.0, 2.0], "seed-42": [3.0, math.nan],
     }, index=["one", "two"])  # fmt: skip
-    table = beside("05_attention", board)
+    table = beside_the_study("05_attention", board)
     assert table.loc["one"].tolist() == ["a", "", "2 (1 to 3)", "1 of 2", "not held", "05_attention: Counting"]
     assert list(table.index) == ["one"]
-    shown = linked(beside("06_addition", board), here="05_attention").data
+    shown = linked(beside_the_study("06_addition", board), here="05_attention").data
     assert "b &lt;c&gt;" in shown and '<a href="06_addition.html#the-bare-circuit">The bare circuit</a>' in shown
     assert 'href="#counting"' in linked(table, "05_attention").data
 

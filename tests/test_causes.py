@@ -51,7 +51,7 @@ def test_knock_outs_are_those_of_a_forward_written_out(run):
         return scores
 
     for act, change in (
-        (causes.numbers_read_evenly, evenly),
+        (causes.numbers_made_even, evenly),
         (causes.operands_unread, unread),
         (causes.no_position_table, without_table),
     ):
@@ -79,7 +79,7 @@ def test_without_the_block_or_with_its_columns_moved(run):
         return change
 
     expected = (by_hand(run, tokens, layer_2=change_by(-block)) == right).double().mean().item()
-    assert causes.accuracy("1-var train", causes.no_block)(run) == pytest.approx(expected, abs=0.003)
+    assert causes.accuracy("1-var train", causes.block_removed)(run) == pytest.approx(expected, abs=0.003)
     rolled = torch.stack([block[:, (v - 1) % 12] for v in range(12)], 1)
     given, hits = by_hand(run, tokens, layer_2=change_by(rolled - block)), []
     for row, answer in zip(tokens.tolist(), given.tolist()):

@@ -30,7 +30,7 @@ def address(where: str, here: str = "") -> str:
     return anchor if page == here else f"{page}.html{anchor}"
 
 
-def beside(chapter: str, table: pd.DataFrame | None = None) -> pd.DataFrame:
+def beside_the_study(chapter: str, table: pd.DataFrame | None = None) -> pd.DataFrame:
     """The rows of the shipped board that a chapter measures, by the stem of its file, such as `05_attention`.
 
     By claim: what is measured, the study's number, ours as median and range over all seeds, in how many of the seeds that are
@@ -50,7 +50,7 @@ def beside(chapter: str, table: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def linked(table: pd.DataFrame, here: str = ""):
-    """A table of `beside` for display, its `where` as links; `here` is the stem of the page on which it stands."""
+    """A table of `beside_the_study` for display, its `where` as links; `here` is the stem of the page on which it stands."""
     from IPython.display import HTML
 
     text = table.map(lambda each: html.escape(str(each)))

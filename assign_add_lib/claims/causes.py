@@ -20,7 +20,7 @@ SIZE = 500
 Act = Callable[[Evidence, Tensor], list[iv.Hook]]
 
 
-def numbers_read_evenly(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+def numbers_made_even(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
     """In layer 1 each assigned number reads all positions that it may see, equally."""
     return [iv.make_uniform(1, run.task.assigned_numbers(tokens))]
 
@@ -32,7 +32,7 @@ def operands_unread(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
     return [iv.make_uniform(1, iv.at(tokens, task.last)), iv.add_to_scores(1, change)]
 
 
-def no_block(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+def block_removed(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
     """What passes through the 12 x 12 identity block is taken out of layer 2's scores of `=`."""
     return [iv.add_to_scores(2, iv.for_equal(-iv.identity_term(run.weights, tokens), run.task))]
 
