@@ -299,7 +299,7 @@ def kinds_of_answer(tokens: Tensor, given: Tensor, task: Task) -> dict[str, floa
 
 PIECES = ("query", "keys", "values", "rest")
 FORGET = ("asked", "names", "numbers")
-SIDE_ROAD, EARLY = "the constant's key knows what is asked", "the constant arrives early"
+SIDE_ROAD, EARLY = "the typed number's key depends on what is asked", "the rest depends on the typed number"
 
 
 def _alike(mine: Tensor, theirs: Tensor, generator: torch.Generator) -> Tensor:
@@ -421,5 +421,4 @@ def causes(run: Run, size: int = 240) -> pd.DataFrame:
 
 def load_causes() -> pd.DataFrame:
     """What `causes` found on the ten shipped runs: a row for each experiment, row and column, a column for each run."""
-    table = pd.read_csv(shipped_file("causes.csv"))
-    return table.pivot(index=["experiment", "row", "column"], columns="run", values="value")
+    return pd.read_csv(shipped_file("causes.csv"), index_col=["experiment", "row", "column"]).sort_index()
