@@ -35,6 +35,8 @@ from .interventions import (
     path_patched,
     pattern_hook,
     put,
+    put_back,
+    seen_at,
 )
 
 
@@ -295,6 +297,20 @@ def kinds_of_answer(tokens: Tensor, given: Tensor, task: Task) -> dict[str, floa
     return {name: (first == place).double().mean().item() for place, name in enumerate(KINDS_OF_ANSWER)}
 
 
+def typed_number_unnamed(lens, weights: Weights, tokens: Tensor) -> dict[str, list[Hook]]:
+    """Two ways to hide from layer 2 which variable the right operand's position has read, in problems such as b+19.
+
+    The block's term is taken out of the score of this one position; or its key is replaced by the mean key of these problems.
+    """
+    task, key = weights.task, "blocks.1.attn.hook_k"
+    term = torch.where(at(tokens, task.right), identity_term(weights, tokens), 0)
+    held = seen_at(lens, tokens, [key])[key]
+    return {
+        "no block term there": [add_to_scores(2, for_equal(-term, task))],
+        "the mean key there": [put_back(key, held.mean(0, keepdim=True).expand_as(held), task.right)],
+    }
+
+
 # the whole story at once
 
 PIECES = ("query", "keys", "values", "rest")
@@ -416,6 +432,13 @@ def causes(run: Run, size: int = 240) -> pd.DataFrame:
         for row, kind in stories.items():
             share = (scrubbed(w, tokens, pool, generator, **kind) == right).double().mean().item()
             rows.append(("scrubbing", name, row, share))
+
+    tokens, right = laws["1-var train"].sample(4 * size, generator)
+    is_left = task.kind_of(tokens) == 1
+    tokens, right = tokens[is_left], right[is_left]
+    for name, each in {"the network": [], **typed_number_unnamed(lens, w, tokens)}.items():
+        share = (answers(lens, tokens, each) == right).double().mean().item()
+        rows.append(("typed number unnamed", "1-var left", name, share))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
 
 
