@@ -39,6 +39,43 @@ def test_below_the_shortcut_looks_from_step_500_to_the_spike():
     assert evidence.below_shortcut(run) == 0.3
 
 
+def spiking(before, restricted, **columns):
+    """A run whose 1-var train rises after `before` measured steps, and 1-var var-restricted after `restricted`."""
+    rise = {"1-var train": before, "1-var var-restricted": restricted}
+    n = restricted + 10
+    return record(**{name: [0.2] * start + [1.0] * (n - start) for name, start in rise.items()}, **columns)
+
+
+def test_before_the_spike_is_the_last_step_below():
+    run = spiking(7, 30, x=list(range(40)))
+    assert run.first_spike == 600 and evidence.before_the_spike("x")(run) == 6
+    never = record(**{"1-var train": [0.1] * 9})
+    assert math.isnan(evidence.before_the_spike("1-var train")(never)) and math.isnan(evidence.constant_before_the_spike(never))
+
+
+@pytest.mark.parametrize(("heights", "found"), [((0.9, 0.85, 0.8), 3), ((0.9, 1.0, 0.99), 2), ((0.79, 0.995, 1.0), 0)])
+def test_plateaus_are_medians_between_the_spikes(heights, found):
+    columns = {name: [0.0] * 7 + [height] * 23 + [1.0] * 10 for name, height in zip(evidence.ROUTING, heights)}
+    assert evidence.on_the_plateau(spiking(7, 30, **columns)) == found
+    flat = {name: [0.9] * 22 for name in evidence.ROUTING}
+    assert math.isnan(evidence.on_the_plateau(spiking(7, 12, **flat)))
+
+
+def test_constants_part_of_the_attention_on_two_operands():
+    run = spiking(7, 30)
+    task, scores = run.task, torch.randn(14 + 1, generator=torch.Generator().manual_seed(0)).tolist()
+    names = [*task.variable_names, f"position {task.left}", f"position {task.right}", "numbers"]
+    table = {("score", name): [9.0, 9.0, value, 9.0] for name, value in zip(names, scores)}
+    run.history = pd.DataFrame(table, index=[0, 500, 600, 700])
+    score, parts = dict(zip(names, scores)), []
+    for index, name in enumerate(task.variable_names):
+        for side, here, there in (("left", task.left, task.right), ("right", task.right, task.left)):
+            if index in run.split.variables(side):
+                each = torch.tensor([score["numbers"] + score[f"position {there}"], score[name] + score[f"position {here}"]])
+                parts.append(each.softmax(0)[0].item())
+    assert len(parts) == 20 and evidence.constant_before_the_spike(run) == pytest.approx(np.mean(parts))
+
+
 PLACES = {"trained": ["c left", "c right", "a left", "k right"], "untrained": ["a right", "k left"]}
 
 
@@ -105,19 +142,27 @@ def test_table_of_layer_1_cell_by_cell(small):
 def test_position_table_cell_by_cell(small):
     P = position_scores(small.weights).numpy()
     n = len(P)
-    ups = [P[i, j + 1] > P[i, j] for i in range(n) for j in range(n - 2)]
+    ups = [np.mean([P[i, j + 1] - P[i, j] for i in range(j + 1, n)]) > 0 for j in range(n - 2)]
     assert evidence.grows_to_the_right(small) == pytest.approx(np.mean(ups))
     pairs = [np.corrcoef(P[i], P[j])[0, 1] for i in range(n) for j in range(i)]
     assert evidence.rows_alike(small) == pytest.approx(np.mean(pairs))
 
 
-def test_cosines_of_the_own_pair_and_of_the_next(small):
+def test_cosines_of_the_own_pair_and_of_the_control(small):
+    N = small.task.n_numbers
     for site in ("MLP input", "layer 2"):
-        ours, theirs = (each.numpy() for each in evidence.cosines(small, site))
-        cosine = [[a @ b / np.linalg.norm(a) / np.linalg.norm(b) for b in theirs] for a in ours]
-        own = np.mean([cosine[i][i] for i in range(len(ours))])
-        assert evidence.matched(site)(small) == pytest.approx(own)
-        assert evidence.cosine_gap(site)(small) == pytest.approx(own - np.mean([cosine[i][i - 1] for i in range(len(ours))]))
+        ours, own, other = (each.double().numpy() for each in evidence.cosines(small, site))
+        matched, mixed = (
+            np.mean([a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(ours, theirs)]) for theirs in (own, other)
+        )
+        assert evidence.matched(site)(small) == pytest.approx(matched)
+        assert evidence.cosine_gap(site)(small) == pytest.approx(matched - mixed)
+    order = torch.randperm(small.size, generator=torch.Generator().manual_seed(2))
+    x, y = small.pairs
+    number = small.weights.W_E[:N] @ small.weights.W_V[1] @ small.weights.W_O[1]
+    assert other == pytest.approx((number[x] + number[y[order]]).numpy())
+    own, other = evidence.cosines(small, "MLP input")[1:]
+    assert torch.equal(other, own[order])
 
 
 def test_sample_holds_each_pair_once_in_both_kinds(small):
@@ -136,8 +181,3 @@ def test_misses_that_are_no_held_out_doubles():
     assert evidence.other_misses(run) == 0
     missed[0, 2] = missed[3, 3] = True  # held out, no double; a double, not held out
     assert evidence.other_misses(run) == 2
-
-
-def test_rank_counts_large_singular_values(monkeypatch):
-    monkeypatch.setattr(evidence, "variable_identity", lambda *_: torch.diag(torch.tensor([8.0, 4.0, 2.1, 1.9, 0.0])))
-    assert evidence.identity_rank(None) == 3

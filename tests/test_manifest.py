@@ -30,7 +30,7 @@ def test_every_shipped_file_is_listed_and_whole():
     there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     del there["MANIFEST.sha256"]
     assert {name: sha256(path.read_bytes()).hexdigest() for name, path in there.items()} == listed
-    assert sum(path.stat().st_size for path in there.values()) < 35 * 2**20
+    assert sum(path.stat().st_size for path in there.values()) < 60 * 2**20
 
 
 def test_the_data_folder_is_that_of_the_checkout(root):

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from io import StringIO
 
 import pandas as pd
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from assign_add_lib import TrainConfig
 from assign_add_lib.engine import scoreboard
 from assign_add_lib.engine.cli import run_command
-from assign_add_lib.engine.scoreboard import Claim, board, claim_values, median_interval, verdict
+from assign_add_lib.engine.scoreboard import Claim, board, claim_values, judged, level_range, median_interval, verdict
 from assign_add_lib.engine.system import System
 from assign_add_lib.training import Run, StudyLearner
 
@@ -21,7 +22,7 @@ def claim(name="row", measure=float, level=1.0, **rest):
 @pytest.mark.parametrize(
     ("held", "of", "words"),
     [(10, 10, "held in all"), (9, 10, "held in most"), (8, 10, "held in most"), (7, 10, "not held"), (0, 10, "not held"),
-     (1, 1, "held in all"), (0, 1, "not held"), (3, 4, "held in most"), (2, 4, "not held"), (2, 3, "not held")],
+     (1, 1, "held once"), (0, 1, "failed once"), (3, 4, "held in most"), (2, 4, "not held"), (2, 3, "not held")],
 )  # fmt: skip
 def test_verdict(held, of, words):
     assert verdict(held, of) == words
@@ -69,8 +70,39 @@ def test_board_of_two_sources():
     assert table.loc["none", ["median", "low", "high"]].isna().all()
     assert table.loc["word", ["s2", "s9"]].tolist() == [2, 4] and math.isnan(table.loc["word", "s1"])
     assert table.loc["word", "rule"] == "≤ 3"
-    again = pd.read_csv(pd.io.common.StringIO(scoreboard.board_text(table)), index_col="claim")
+    again = scoreboard.read_board(StringIO(scoreboard.board_text(table)))
     pd.testing.assert_frame_equal(again, table, check_dtype=False)
+
+
+def values(*numbers):
+    return pd.Series(dict(zip("abcdefghij", map(float, numbers))))
+
+
+def test_what_the_level_was_set_on_is_no_evidence():
+    own = values(1, 2, 3, 4, 5)
+    assert judged(claim(level=2), own) == (4, 5, "held in most")
+    assert judged(claim(level=2, seen=("a",)), own) == (4, 4, "held in all")
+    assert judged(claim(level=2, seen=("e", "elsewhere")), own) == (3, 4, "held in most")
+    assert judged(claim(level=2, seen=tuple("abcde")), own) == (4, 5, "count only")
+    table = board([claim("row", lambda x: x, 2, seen=("a",))], {"runs": dict(own)})
+    assert table.loc["row", ["runs", "held", "median", "min"]].tolist() == [4, 4, 3.5, 2]
+    assert table.loc["row", "a"] == 1 and table.loc["row", "seen"] == "a"
+
+
+@pytest.mark.parametrize("at_most", [False, True])
+@pytest.mark.parametrize("seen", [(), ("b",)])
+@pytest.mark.parametrize("own", [values(1, 2, 2, 3, 5), values(1, math.nan, 4), values(2, math.inf, math.inf, 7), values(3)])
+def test_between_the_ends_of_its_levels_a_verdict_stays_and_beyond_them_it_changes(own, at_most, seen):
+    for level in (0, 1, 1.5, 2, 3.5, 5, 9):
+        row = claim(level=level, at_most=at_most, seen=seen)
+        low, high = level_range(row, own)
+        tried = [x / 4 for x in range(-8, 48)]
+        said = {x: judged(replace(row, level=x), own)[2] for x in tried}
+        inside = [x for x in tried if (low <= x < high if at_most else low < x <= high)]
+        assert level in inside and {said[x] for x in inside} == {said[level]}
+        for beyond in (low - 0.01 if at_most else low, high if at_most else high + 0.01):
+            if math.isfinite(beyond):
+                assert judged(replace(row, level=beyond), own)[2] != said[level]
 
 
 def test_each_subject_is_measured_once_a_claim():
@@ -85,7 +117,7 @@ def test_the_command_writes_the_board_and_says_the_verdicts(own_data, capsys):
     system = System("toy", TrainConfig, StudyLearner, Run, claims=lambda: rows, sources=lambda: {"runs": {"s": 1}})
     other = replace(system, claims=lambda: [claim("words", len, 3, of="words")], sources=lambda: {"words": {"s": "ab", "t": ""}})
     assert run_command({"toy": system, "other": other}, {}, ["board"]) == 0
-    said = [" 0 of 1   not held      one", " 1 of 1   held in all   two", " 0 of 2   not held      words"]
+    said = [" 0 of 1   failed once   one", " 1 of 1   held once     two", " 0 of 2   not held      words"]
     assert capsys.readouterr().out.splitlines() == said
     table = scoreboard.load_board()
     assert table["held"].tolist() == [0, 1, 0] and table.loc[["one", "two"], "s"].tolist() == [1, 1]

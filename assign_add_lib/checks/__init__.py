@@ -15,7 +15,7 @@ from .chapter_08 import binding_scores, latest_variable, memory, reads_previous
 from .chapter_09 import closed, doubled, paired, rival, swapped
 from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previous, uneven_answer
 from .chapter_11 import asked_share, steepest, steps_to_half, two_averages
-from .chapter_12 import by_luck, enough, least_share, median_ends, verdict_of
+from .chapter_12 import as_of, by_luck, lag, least_share, lower_rank
 from .chapter_13 import balanced_step, missing_number, number_operand, signal, zero_variable_answer
 from .chapter_15 import connected, features, few_examples, gap, other_modules
 from .common import report

@@ -4,8 +4,14 @@ import math
 import random
 from collections.abc import Callable
 from math import comb
+from types import SimpleNamespace
 
+import pandas as pd
+
+from ..analysis.phases import arrival
+from ..claims.evidence import Evidence
 from ..engine.scoreboard import verdict as stated
+from ..task import STUDY
 from .common import as_tensor, exercise, expect
 
 
@@ -14,49 +20,51 @@ def _at_least(k: int, n: int, p: float) -> float:
     return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
 
 
+def _series(steps: range) -> pd.Series:
+    """A curve that rises, with dips, to a height between 0.9 and 1, or not at all."""
+    start, top = random.choice([0, 300, 700, 1200]), random.choice([0.9, 0.97, 0.99])
+    return pd.Series([top if step >= start and random.random() < 0.9 else 0.3 for step in steps], index=steps)
+
+
 @exercise
-def verdict_of(answer: Callable) -> None:
-    """Exercise 12.1: `answer(values, level, at_most)` is the verdict on the values of a claim."""
-    for turn in range(60):
-        n, level, at_most = random.randint(4, 12), random.choice([0.0, 0.5, 100.0]), bool(turn % 2)
-        held = random.choice([n, n - 1, math.ceil(0.75 * n), math.ceil(0.75 * n) - 1, 0])
-        values = [level + (1 if (i < held) != at_most else -1) * random.random() for i in range(n)]
-        if held == n and turn % 3 == 0:
-            values[0] = level  # at the level is enough
-        if held < n and turn % 3 == 1:
-            values[-1] = math.nan
-        random.shuffle(values)
-        given, truth = answer(list(values), level, at_most), stated(held, n)
+def lag(answer: Callable) -> None:
+    """Exercise 12.1: `answer(run)` is the number of steps from `0-var train` at 0.95 to `0-var add-restricted` at 0.95."""
+    for _ in range(80):
+        steps = range(0, 3000, 100)
+        metrics = pd.DataFrame({"0-var train": _series(steps), "0-var add-restricted": _series(steps)})
+        fits, then = (arrival(metrics[name], 0.95) for name in metrics)
+        truth = math.nan if fits is None else math.inf if then is None else then - fits
+        given = answer(SimpleNamespace(metrics=metrics))
         expect(given is not None, "your function returns nothing yet")
-        rule = f"{'at most' if at_most else 'at least'} {level:g}"
-        at_level = "; one value is exactly at the level" if level in values else ""
-        at_level += "; nan does not hold" if any(map(math.isnan, values)) else ""
-        expect(given == truth, f"{held} of {n} values are {rule}: it says {given!r}; the verdict is {truth!r}{at_level}")
-
-
-def _order_statistic(n: int, p: float) -> int:
-    """Which of n ordered values, counted from 0, is the p-quantile of the bootstrapped median, for odd n."""
-    return next(k for k in range(1, n + 1) if _at_least((n + 1) // 2, n, k / n) >= p) - 1  # the median is at most the k-th
+        given = float(given)
+        same = given == truth or (math.isnan(given) and math.isnan(truth))
+        words = f"0-var train arrives at {fits}, 0-var add-restricted at {then}: it gives {given:g}; it should be {truth:g}"
+        hint = "; from the first to the second, not the other way round" if given == -truth and truth else ""
+        firsts = [metrics.index[metrics[name] >= 0.95] for name in metrics]
+        early = all(len(each) for each in firsts) and given == firsts[1][0] - firsts[0][0]
+        hint = hint or ("; a curve arrives when it stays there, which `arrival` knows" if early else "")
+        expect(same, words + hint)
 
 
 @exercise
-def median_ends(answer: Callable) -> None:
-    """Exercise 12.2: `answer(values, draws)` are the ends of the 95% bootstrap interval of the median."""
-    for n in (5, 7, 11):  # where 4000 draws settle both ends beyond doubt
-        values = [random.gauss(0, 1) for _ in range(n)]
-        place = _order_statistic(n, 0.025)
-        ordered = sorted(values)
-        ends = answer(list(values), 4000)
-        expect(ends is not None, "your function returns nothing yet")
-        given = as_tensor([float(end) for end in ends], (2,), "the interval").tolist()
-        for words, ours, truth in zip(("lower", "upper"), given, (ordered[place], ordered[n - 1 - place])):
-            hint = "; draw as many values as there are, with replacement" if abs(ours - ordered[n // 2]) < 1e-5 else ""
-            hint = (
-                "; that is the end of the values themselves"
-                if place and min(ours - ordered[0], ordered[-1] - ours) < 1e-5
-                else hint
-            )
-            expect(abs(ours - truth) < 1e-5, f"of {n} values the {words} end is {ours:.4f}; it should be {truth:.4f}{hint}")
+def lower_rank(answer: Callable) -> None:
+    """Exercise 12.2: `answer(n)` is the rank of the lower end of the bootstrap interval of the median of n values."""
+    sizes = (1, 3, 5, 7, 9, 11, 15, 21, 33)
+
+    def ranks(more: int = 0, least: float = 0.025, start: int = 1) -> list[int]:
+        chances = [[_at_least((n + 1) // 2 + more, n, k / n) for k in range(1, n + 1)] for n in sizes]
+        return [next((k for k, chance in enumerate(each, start) if chance >= least), len(each)) for each in chances]
+
+    hints = (
+        (ranks(start=0), "; count from 1"),
+        (ranks(least=0.05), "; 2.5% at each end"),
+        (ranks(more=1), "; (n + 1) / 2 draws among the k smallest are enough"),
+    )
+    given = [answer(n) for n in sizes]
+    expect(None not in given, "your function returns nothing yet")
+    hint = next((words for wrong, words in hints if wrong == given), "")
+    for n, ours, truth in zip(sizes, given, ranks()):
+        expect(ours == truth, f"of {n} values it is number {ours}; it should be number {truth}{hint}")
 
 
 @exercise
@@ -79,7 +87,7 @@ def least_share(answer: Callable) -> None:
 def by_luck(answer: Callable) -> None:
     """Exercise 12.4: `answer(claims, runs, chance)` is the mean number of claims that hold in most runs, or in all."""
     for _ in range(30):
-        claims, runs, chance = random.randint(1, 60), random.randint(1, 30), random.choice([0.0, 0.2, 0.5, 0.7, 0.9, 1.0])
+        claims, runs, chance = random.randint(1, 60), random.randint(2, 30), random.choice([0.0, 0.2, 0.5, 0.7, 0.9, 1.0])
         truth = claims * sum(
             comb(runs, k) * chance**k * (1 - chance) ** (runs - k) for k in range(runs + 1) if stated(k, runs) != "not held"
         )
@@ -90,23 +98,18 @@ def by_luck(answer: Callable) -> None:
 
 
 @exercise
-def enough(answer: Callable) -> None:
-    """Exercise 12.5: `answer(accuracy, level)` is the least setting from which on the accuracy is at least a level."""
-    for turn in range(60):
-        n = random.randint(2, 12)
-        settings = random.sample(range(1, 100), n)
-        heights = [random.random() ** (1 if turn % 2 else 0.2) for _ in settings]
-        accuracy = {setting / 100: height for setting, height in zip(settings, heights)}
-        level = random.choice([0.3, 0.6, 0.9, max(heights), max(heights) + 0.1])
-        truth = math.inf
-        for setting in sorted(accuracy, reverse=True):
-            if accuracy[setting] < level:
-                break
-            truth = setting
-        given = answer(dict(accuracy), level)
+def as_of(answer: Callable) -> None:
+    """Exercise 12.5: `answer(run, step)` is the evidence of a run as it was at a step."""
+    metrics = pd.DataFrame({"accuracy": [0.1, 0.5, 0.9]}, index=[0, 100, 200])
+    kept = SimpleNamespace(
+        task=STUDY, split=None, metrics=metrics, config=SimpleNamespace(steps=200), weights=lambda step=None: f"weights at {step}"
+    )
+    run = Evidence(kept, size=7)
+    for step in (0, 100):
+        given = answer(run, step)
         expect(given is not None, "your function returns nothing yet")
-        first = next((setting for setting in sorted(accuracy) if accuracy[setting] >= level), None)
-        hint = "; it falls below the level again later" if given == first else ""
-        shown = ", ".join(f"{setting}: {accuracy[setting]:.3f}" for setting in sorted(accuracy))
-        words = f"for {{{shown}}} and level {level:.3f} it gives {given}; it should be {truth}{hint}"
-        expect(given == truth, words)
+        expect(given is not run and run.last["accuracy"] == 0.9, "the run that it was given has changed; build a new Evidence")
+        expect(given.last["accuracy"] == metrics.loc[step, "accuracy"], f"`last` is not the row of step {step}")
+        expect(given.weights == f"weights at {step}", f"`weights` are {given.weights}; they should be those at step {step}")
+        expect(given.size == 7, "the sample should be as large as the run's: pass its size on")
+    expect(run.weights == "weights at None", "the run that it was given has changed; build a new Evidence")

@@ -10,11 +10,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from ..analysis import causal
 from ..analysis.fourier import fit_neurons, number_table
-from ..analysis.history import history, load_history
+from ..analysis.history import history, load_history, variable_problems
 from ..analysis.phases import arrival, shortcut_level, spike, way_up
 from ..analysis.probes import probe_accuracy, unordered_split
-from ..circuits import position_scores, qk_table, variable_identity
+from ..circuits import position_scores, qk_table
 from ..measures import added_right
 from ..model import Weights, trace
 from ..sampling import evaluation_populations, lay_out
@@ -86,6 +87,23 @@ class Evidence:
         return found
 
     @cached_property
+    def lens(self):
+        """The last weights as a TransformerLens bridge."""
+        return self.weights.to_transformer_lens()
+
+    @cached_property
+    def interchanges(self) -> pd.DataFrame:
+        """Interchange-intervention accuracies of the last weights, site x variable of the causal model."""
+        pairs = causal.pairs(self.split, 400, torch.Generator().manual_seed(0))
+        return causal.interchange_table(self.lens, self.weights, *pairs)
+
+    @cached_property
+    def first_spike(self) -> int | None:
+        """The last measured step before `1-var train` is a quarter of the way from the shortcut to all right."""
+        found = spike(self.metrics["1-var train"], shortcut_level(self.task))
+        return None if found is None else found[0]
+
+    @cached_property
     def fits(self) -> Tensor:
         """The share of each neuron's variance over all pairs that its best frequency explains, (d_mlp,)."""
         h = number_table(self.weights) @ self.weights.W_in
@@ -119,6 +137,62 @@ def spread_of_arrivals(levels: dict[str, float]):
         return max(steps) - min(steps)
 
     return spread
+
+
+def before_the_spike(name: str):
+    """A column of the metrics at the last measured step before the first spike."""
+    return lambda run: math.nan if run.first_spike is None else run.metrics.loc[run.first_spike, name]
+
+
+def constant_before_the_spike(run: Evidence) -> float:
+    """Of the layer-1 attention of `=` on the two operands of a 1-var problem, the constant's part, before the first spike.
+
+    The mean over all trained places of variables, at the last measured step before the spike, from the scores in the history;
+    the constant is a number of mean score.
+    """
+    if run.first_spike is None:
+        return math.nan
+    score, task = run.history["score"].loc[: run.first_spike].iloc[-1], run.task
+    left, right = score[f"position {task.left}"], score[f"position {task.right}"]
+    shares = []
+    for place in run.places["trained"]:
+        name, side = place.split()
+        variable, number = (left, right) if side == "left" else (right, left)
+        shares.append(1 / (1 + math.exp(variable + score[name] - number - score["numbers"])))
+    return sum(shares) / len(shares)
+
+
+ROUTING = ("qk2_ov1_var_identity", "attn_l1_equal_to_operands", "attn_l2_equal_to_values")
+
+
+def on_the_plateau(run: Evidence) -> float:
+    """How many of the three routing measures have a median from 0.8 to 0.99 between the two spikes, nan without a second.
+
+    From the arrival of `1-var train` halfway to that of `1-var var-restricted`, at least 1000 steps later.
+    """
+    first, second = (run.arrival(f"1-var {name}", run.halfway) for name in ("train", "var-restricted"))
+    if not 1000 <= second - first < math.inf:
+        return math.nan
+    medians = run.metrics.loc[first : second - 1, list(ROUTING)].median()
+    return int(medians.between(0.8, 0.99).sum())
+
+
+def reads_last_variable(run: Evidence) -> float:
+    """Before the last place's jump, the share of its problems in which the asked number is one of the two most read in layer 2.
+
+    By the last checkpoint before the jump; nan where there is no jump.
+    """
+    place = last_place(run)
+    jump = spike(run.history["accuracy"][place], 0)
+    if jump is None:
+        return math.nan
+    weights = run.run.weights(max(step for step in run.run.steps if step <= jump[0]))
+    problems, task = variable_problems(run.split), run.task
+    index = 2 * task.variable_names.index(place[0]) + (place[2:] == "right")
+    tokens = problems.tokens.unflatten(0, (2 * task.n_variables, -1))[index]
+    most = trace(weights, tokens).pattern[:, 1, task.last].topk(2).indices
+    asked = task.value_positions(tokens)[:, index % 2]
+    return (most == asked[:, None]).any(1).double().mean().item()
 
 
 def below_shortcut(run: Evidence) -> float:
@@ -158,30 +232,32 @@ def score_rises(run: Evidence) -> float:
     return rise[place[0]] - rise.drop(place[0]).median()
 
 
-def cosines(run: Evidence, site: str) -> tuple[Tensor, Tensor]:
-    """What figure 5a (`MLP input`) or 5b (`layer 2`) compares in the sampled 1-var problems: (size, d_model) each.
+def cosines(run: Evidence, site: str) -> tuple[Tensor, Tensor, Tensor]:
+    """What figure 5a (`MLP input`) or 5b (`layer 2`) compares on the sampled pairs, and its control: (size, d_model) each.
 
-    The MLP's input with that of the same pair as a 0-var problem; layer 2's output with the bare sum of two numbers.
+    5a: the MLP's input in 1-var problems with that of the same pair as a 0-var problem; control: another pair.  5b: layer 2's
+    output in 0-var problems with the bare sum of two numbers; control: the right numbers shuffled.
     """
+    shuffled = torch.randperm(run.size, generator=torch.Generator().manual_seed(2))
     if site == "MLP input":
-        return run.seen["1-var"][0], run.seen["0-var"][0]
+        own = run.seen["0-var"][0]
+        return run.seen["1-var"][0], own, own[shuffled]
     number = number_table(run.weights)
     x, y = run.pairs
-    return run.seen["1-var"][2], number[x] + number[y]
+    return run.seen["0-var"][2], number[x] + number[y], number[x] + number[y[shuffled]]
 
 
 def matched(site: str):
     """The mean cosine of a problem with its own pair."""
-    return lambda run: torch.cosine_similarity(*cosines(run, site), dim=1).mean().item()
+    return lambda run: torch.cosine_similarity(*cosines(run, site)[:2], dim=1).mean().item()
 
 
 def cosine_gap(site: str):
-    """By how much the mean cosine with the own pair exceeds that with the next of the sample, mostly the same x."""
+    """By how much the mean cosine with the own pair exceeds that with the control."""
 
     def difference(run: Evidence) -> float:
-        ours, theirs = cosines(run, site)
-        other = torch.cosine_similarity(ours, theirs.roll(1, 0), dim=1)
-        return (torch.cosine_similarity(ours, theirs, dim=1) - other).mean().item()
+        ours, own, other = cosines(run, site)
+        return (torch.cosine_similarity(ours, own, dim=1) - torch.cosine_similarity(ours, other, dim=1)).mean().item()
 
     return difference
 
@@ -225,20 +301,19 @@ def prefers_variables(queries: str):
 
 
 def grows_to_the_right(run: Evidence) -> float:
-    """Share of steps from one key position to the next that go up in P QK1 P^T; the last position holds no variable."""
-    return (position_scores(run.weights)[:, :-1].diff(dim=1) > 0).double().mean().item()
+    """Share of steps from one key position to the next that go up in P QK1 P^T, on average over the queries that see both.
+
+    The last position before `+` holds no variable and is left out.
+    """
+    up = position_scores(run.weights).diff(dim=1)[:, :-1]  # (query, step)
+    seen = torch.ones_like(up).tril(-1)  # the later key of a step is no later than the query
+    return ((up * seen).sum(0) / seen.sum(0) > 0).double().mean().item()
 
 
 def rows_alike(run: Evidence) -> float:
     """The mean correlation of two rows of P QK1 P^T, each with another: 1 if no query knows its own place."""
     C = torch.corrcoef(position_scores(run.weights))
     return ((C.sum() - len(C)) / (len(C) * (len(C) - 1))).item()
-
-
-def identity_rank(weights: Weights) -> int:
-    """How many singular values of the identity block exceed a quarter of the largest."""
-    values = torch.linalg.svdvals(variable_identity(weights))
-    return int((values > values[0] / 4).sum())
 
 
 class Sweep:

@@ -6,7 +6,7 @@ name.  Nothing here knows what is claimed.
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ import pandas as pd
 from .manifest import shipped_file
 
 MOST = 0.75  # share of the runs in which a claim must hold to hold in most
-SUMMARY = ("median", "min", "max", "low", "high")
+SUMMARY = ("median", "min", "max", "low", "high", "level_from", "level_to")
+WORDS = ("group", "origin", "statement", "quote", "measured", "rule", "theirs", "where", "seen")  # text columns of a board
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Claim:
 
     The claim holds for a subject if `measure` gives at least `level`, or at most `level` where `at_most` is set; nan,
     nothing to measure, does not hold.  An infinite number of steps stands for what never came.
+    The level was set on the subjects in `seen`: they are no evidence, so verdict and statistics leave them out.
     """
 
     name: str  # short, unique, as in "F5a, margin"
@@ -35,6 +37,10 @@ class Claim:
     level: float
     at_most: bool = False
     of: str = "runs"  # the source of its subjects
+    theirs: str = ""  # the source's own number, as text; empty where it gives none
+    quote: str = ""  # a few words of the source, where the wording matters
+    where: str = ""  # where the book measures it: a chapter's file and a heading, `05_attention: Counting`
+    seen: tuple[str, ...] = ()  # subjects whose values were known when the level was set
 
     @property
     def rule(self) -> str:
@@ -47,10 +53,47 @@ class Claim:
 
 
 def verdict(held: int, runs: int) -> str:
-    """`held in all`, `held in most` (at least three quarters) or `not held`; ValueError for no runs."""
+    """`held in all`, `held in most` (at least three quarters) or `not held`; ValueError for no runs.
+
+    One run is no scoreboard: it gets `held once` or `failed once`.
+    """
     if not 0 <= held <= runs or not runs:
         raise ValueError(f"{held} of {runs} runs cannot have held")
+    if runs == 1:
+        return "held once" if held else "failed once"
     return "held in all" if held == runs else "held in most" if held >= MOST * runs else "not held"
+
+
+def independent(claim: Claim, own: pd.Series) -> pd.Series:
+    """The values of a claim on which its level was not set; all of them where it was set on all."""
+    unseen = own[~own.index.isin(claim.seen)]
+    return unseen if len(unseen) else own
+
+
+def judged(claim: Claim, own: pd.Series) -> tuple[int, int, str]:
+    """In how many runs a claim held, of how many, and the verdict: `count only` where its level was set on all of them."""
+    evidence = independent(claim, own)
+    held, runs = int(evidence.map(claim.holds).sum()), len(evidence)
+    return held, runs, "count only" if set(own.index) <= set(claim.seen) else verdict(held, runs)
+
+
+def level_range(claim: Claim, own: pd.Series) -> tuple[float, float]:
+    """The levels between which the verdict on these values stays what it is; infinite where nothing would change it.
+
+    The verdict changes just above the upper end of a claim that asks for at least its level, and just below the lower
+    end of one that asks for at most.
+    """
+    edges = sorted({-math.inf, math.inf, *own.dropna()})
+    steps = list(zip(edges, edges[1:]))  # how many hold is the same all over (low, high], or [low, high) for at most
+    said = [judged(replace(claim, level=low if claim.at_most else high), own)[2] for low, high in steps]
+    holds_its_level = [low <= claim.level < high if claim.at_most else low < claim.level <= high for low, high in steps]
+    place = holds_its_level.index(True)
+    first = last = place
+    while first and said[first - 1] == said[place]:
+        first -= 1
+    while last + 1 < len(said) and said[last + 1] == said[place]:
+        last += 1
+    return steps[first][0], steps[last][1]
 
 
 def median_interval(values: Iterable[float], draws: int = 10_000, seed: int = 0) -> tuple[float, float]:
@@ -75,33 +118,27 @@ def claim_values(claims: Iterable[Claim], sources: Mapping[str, Mapping[str, Any
 
 
 def summary(claims: Iterable[Claim], values: pd.DataFrame, sources: Mapping[str, Iterable[str]]) -> pd.DataFrame:
-    """What the values (claim, subject) of claims come to: in how many runs each held, the verdict, median, spread, interval.
+    """What the values (claim, subject) of claims come to: in how many runs each held, the verdict, median, spread, interval,
+    and the levels between which the verdict stays.
 
-    `sources` names the subjects of each source.  Values of nan count among the runs and are left out of the statistics.
+    `sources` names the subjects of each source.  Those on which a level was set are left out.  Values of nan count among
+    the runs and are left out of the statistics.
     """
     rows = {}
     for claim in claims:
         own = values.loc[claim.name, list(sources[claim.of])]
-        held, known = int(own.map(claim.holds).sum()), own.dropna()
-        rows[claim.name] = {"runs": len(own), "held": held, "verdict": verdict(held, len(own))}
+        held, runs, said = judged(claim, own)
+        known = independent(claim, own).dropna()
         ends = median_interval(known) if len(known) else (math.nan, math.nan)
-        rows[claim.name] |= dict(zip(SUMMARY, (known.median(), known.min(), known.max(), *ends)))
+        numbers = known.median(), known.min(), known.max(), *ends, *level_range(claim, own)
+        rows[claim.name] = {"runs": runs, "held": held, "verdict": said} | dict(zip(SUMMARY, numbers))
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def board(claims: Iterable[Claim], sources: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """The whole scoreboard: for each claim its words and rule, its summary, and its value for every subject."""
     claims = list(claims)
-    words = {
-        claim.name: {
-            "group": claim.group,
-            "origin": claim.origin,
-            "statement": claim.statement,
-            "measured": claim.measured,
-            "rule": claim.rule,
-        }
-        for claim in claims
-    }
+    words = {claim.name: {word: getattr(claim, word) for word in WORDS} | {"seen": " ".join(claim.seen)} for claim in claims}
     values = claim_values(claims, sources)
     text = pd.DataFrame.from_dict(words, orient="index")
     return pd.concat([text, summary(claims, values, sources), values], axis=1).rename_axis("claim")
@@ -114,4 +151,10 @@ def board_text(table: pd.DataFrame) -> str:
 
 def load_board() -> pd.DataFrame:
     """The shipped scoreboard; FileNotFoundError or ValueError where it is missing or damaged."""
-    return pd.read_csv(shipped_file("scoreboard.csv"), index_col="claim")
+    return read_board(shipped_file("scoreboard.csv"))
+
+
+def read_board(file) -> pd.DataFrame:
+    """A scoreboard from a path or an open file; text that is missing is empty."""
+    table = pd.read_csv(file, index_col="claim")
+    return table.assign(**{word: table[word].astype(object).fillna("").astype(str) for word in WORDS if word in table})

@@ -3,35 +3,38 @@
 import math
 from math import comb
 
-import numpy as np
+from assign_add_lib.analysis.phases import arrival
+from assign_add_lib.claims.evidence import Evidence
 
-from assign_add_lib.engine.scoreboard import verdict
 
-
-def judged(strict=False, most=0.75, drop_nan=False, one_way=False):
+def lagging(sign=1, first=False, missing=math.inf):
     """An answer to exercise 12.1 with mistakes."""
 
-    def verdict_of(values, level, at_most):
-        values = [v for v in values if not (drop_nan and math.isnan(v))]
-        values = [-v for v in values] if at_most and not one_way else values
-        level = -level if at_most and not one_way else level
-        held = sum(v > level or (v == level and not strict) for v in values)
-        if held == len(values):
-            return "held in all"
-        return "held in most" if held >= most * len(values) else "not held"
+    def when(series):
+        good = series.index[series >= 0.95]
+        return (good[0] if len(good) else None) if first else arrival(series, 0.95)
 
-    return verdict_of
+    def lag(run):
+        fits, then = (when(run.metrics[name]) for name in ("0-var train", "0-var add-restricted"))
+        if fits is None:
+            return math.nan
+        return missing if then is None else sign * (then - fits)
+
+    return lag
 
 
-def resampled(size=None, replace=True, ends=(2.5, 97.5), statistic=np.median):
+def ranked(least=0.025, start=1, more=0):
     """An answer to exercise 12.2 with mistakes."""
 
-    def median_ends(values, draws):
-        rng = np.random.default_rng()
-        drawn = [rng.choice(values, size or len(values), replace=replace) for _ in range(draws)]
-        return np.percentile([statistic(each) for each in drawn], ends)
+    def lower_rank(n):
+        need = (n + 1) // 2 + more
 
-    return median_ends
+        def chance(p):
+            return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(need, n + 1))
+
+        return next((k for k in range(1, n + 1) if chance(k / n) >= least), n - start + 1) + start - 1
+
+    return lower_rank
 
 
 def bound(more=0, tail=0.05):
@@ -52,29 +55,40 @@ def lucky(claims, runs, chance):
     return claims * chance**runs
 
 
+def in_place(run, step):
+    run.last, run.weights = run.metrics.loc[step], run.run.weights(step)
+    return run
+
+
+def seen_at(step=None, size=None, last=True):
+    """An answer to exercise 12.5 with mistakes."""
+
+    def as_of(run, then):
+        earlier = Evidence(run.run, size or run.size)
+        if last:
+            earlier.last = run.metrics.loc[then]
+        earlier.weights = run.run.weights(then if step is None else step)
+        return earlier
+
+    return as_of
+
+
 MISTAKES = [
-    ("verdict_of", judged(strict=True), "exactly at the level"),
-    ("verdict_of", judged(most=0.5), "the verdict is"),
-    ("verdict_of", judged(drop_nan=True), "nan does not hold"),
-    ("verdict_of", judged(one_way=True), "at most"),
-    ("median_ends", resampled(replace=False), "with replacement"),
-    ("median_ends", resampled(ends=(25, 75)), "end is"),
-    ("median_ends", resampled(statistic=np.mean), "end is"),
-    ("median_ends", resampled(size=1), "end of the values themselves"),
-    ("median_ends", lambda values, draws: 0.5, "TypeError"),
+    ("lag", lagging(sign=-1), "not the other way round"),
+    ("lag", lagging(first=True), "which `arrival` knows"),
+    ("lag", lagging(missing=0), "it should be inf"),
+    ("lower_rank", ranked(least=0.05), "2.5% at each end"),
+    ("lower_rank", ranked(start=0), "count from 1"),
+    ("lower_rank", ranked(more=1), "draws among the k smallest are enough"),
+    ("lower_rank", lambda n: 2, "it should be number"),
     ("least_share", lambda held, runs: held / runs, "the least share is"),
     ("least_share", bound(tail=0.025), "the least share is"),
     ("least_share", bound(more=1), "the least share is"),
     ("by_luck", lucky, "most counts as well as all"),
     ("by_luck", lambda claims, runs, chance: claims * chance, "it should be"),
-    ("enough", lambda accuracy, level: min((s for s in accuracy if accuracy[s] >= level), default=math.inf), "falls below"),
-    ("enough", lambda accuracy, level: max(accuracy), "it should be"),
+    ("as_of", in_place, "has changed"),
+    ("as_of", seen_at(last=False), "is not the row of step"),
+    ("as_of", seen_at(step=50), "they should be those at step"),
+    ("as_of", seen_at(size=500), "as large as the run's"),
 ]
-
-
-def as_the_package_judges(values, level, at_most):
-    held = sum(value <= level if at_most else value >= level for value in values)
-    return verdict(held, len(values))
-
-
-RIGHT = [("verdict_of", as_the_package_judges)]
+RIGHT = [("lag", lagging()), ("lower_rank", ranked()), ("as_of", seen_at())]

@@ -1,0 +1,133 @@
+"""Causes: measures of one `Evidence` for which a step of the network is broken, bent or exchanged, and its answers counted.
+
+An *act* is a function from the evidence and token ids (batch, pos) to hooks of `analysis.interventions`.  Problems are those of
+the nine evaluation sets, `SIZE` of each; interchanges draw their own pairs of problems.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ..analysis import causal
+from ..analysis import interventions as iv
+from ..circuits import variable_identity
+from ..model import trace
+from ..sampling import evaluation_sets, training_population
+from .evidence import Evidence
+
+SIZE = 500
+Act = Callable[[Evidence, Tensor], list[iv.Hook]]
+
+
+def numbers_made_even(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+    """In layer 1 each assigned number reads all positions that it may see, equally."""
+    return [iv.make_uniform(1, run.task.assigned_numbers(tokens))]
+
+
+def operands_unread(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+    """In layer 1 `=` reads all positions equally but the two operands', which it does not read at all."""
+    task, change = run.task, torch.zeros(run.task.length, run.task.length)
+    change[task.last, [task.left, task.right]] = -1e9
+    return [iv.make_uniform(1, iv.at(tokens, task.last)), iv.add_to_scores(1, change)]
+
+
+def block_removed(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+    """What passes through the 12 x 12 identity block is taken out of layer 2's scores of `=`."""
+    return [iv.add_to_scores(2, iv.for_equal(-iv.identity_term(run.weights, tokens), run.task))]
+
+
+def no_position_table(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+    """P QK1 P^T is taken out of layer 1's scores at the positions of the assignments."""
+    term = iv.position_term(run.weights)
+    return [iv.add_to_scores(1, -torch.where(torch.arange(len(term))[:, None] < run.task.room, term, 0))]
+
+
+def mean_mlp(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+    """The MLP adds at `=` what it adds on average over 2000 training problems."""
+    reference = training_population(run.split).sample(2000, torch.Generator().manual_seed(7)).tokens
+    mean = trace(run.weights, reference).mlp_out[:, run.task.last].mean(0)
+    return [iv.put("blocks.1.hook_mlp_out", iv.at(tokens, run.task.last), mean[None, None])]
+
+
+def told_the_places(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+    """Layer 2's `=` reads the two numbers to add, half each."""
+    return [iv.read_values(tokens, run.task)]
+
+
+def problems(run: Evidence, name: str) -> tuple[Tensor, Tensor]:
+    """`SIZE` problems of an evaluation set and their answers."""
+    return evaluation_sets(run.split, size=SIZE)[name]
+
+
+def accuracy(name: str, act: Act):
+    """Accuracy on an evaluation set under an act."""
+
+    def measure(run: Evidence) -> float:
+        tokens, right = problems(run, name)
+        return (iv.answers(run.lens, tokens, act(run, tokens)) == right).double().mean().item()
+
+    return measure
+
+
+def lost(name: str, act: Act):
+    """By how much an act lowers the accuracy on an evaluation set."""
+    return lambda run: accuracy(name, lambda *_: [])(run) - accuracy(name, act)(run)
+
+
+def looks_up_next(run: Evidence) -> float:
+    """With the block's columns moved by one, the share of 1-var problems answered with the number of the next variable.
+
+    Of those problems of `1-var train` in which the variable after the asked one is assigned too.
+    """
+    task, (tokens, _) = run.task, problems(run, "1-var train")
+    V, first, operands = task.n_variables, task.first_variable, slice(task.left, task.right + 1)
+    asked = tokens.clone()
+    is_variable = tokens[:, operands] >= first
+    asked[:, operands] = torch.where(is_variable, (tokens[:, operands] - first + 1) % V + first, tokens[:, operands])
+    there = (asked[:, operands, None] == asked[:, None, : task.room]).any(2)
+    fits = (there | ~is_variable).all(1)
+    block = variable_identity(run.weights)
+    term = iv.identity_term(run.weights, tokens, block.roll(1, dims=1) - block)
+    given = iv.answers(run.lens, tokens, [iv.add_to_scores(2, iv.for_equal(term, task))])
+    return (given == task.right_answers(asked))[fits].double().mean().item()
+
+
+def names_exchanged(run: Evidence) -> float:
+    """With layer 1's output exchanged between the asked number and another, the share answered with the other's number.
+
+    Of those problems of `1-var train` that assign a second variable; the other number is the first one not asked for.
+    """
+    task, (tokens, _) = run.task, problems(run, "1-var train")
+    assigned = task.assigned_numbers(tokens)
+    used = torch.zeros_like(assigned).scatter(1, task.value_positions(tokens), True) & assigned
+    free = assigned & ~used
+    first, second, row = used.int().argmax(1), free.int().argmax(1), torch.arange(len(tokens))
+    swapped = tokens.clone()
+    swapped[row, first], swapped[row, second] = tokens[row, second], tokens[row, first]
+
+    def exchange(held: Tensor, hook) -> Tensor:
+        held = held.clone()
+        held[row, first], held[row, second] = held[row, second], held[row, first]
+        return held
+
+    given = iv.answers(run.lens, tokens, [(iv.attention_hook(1), exchange)])
+    return (given == task.right_answers(swapped))[free.any(1)].double().mean().item()
+
+
+def scrubbed(run: Evidence) -> float:
+    """Accuracy on `1-var train` when all that the causal model calls irrelevant comes from random other training problems."""
+    tokens, right = problems(run, "1-var train")
+    generator = torch.Generator().manual_seed(7)
+    pool = training_population(run.split).sample(4000, generator).tokens
+    return (causal.scrubbed(run.weights, tokens, pool, generator) == right).double().mean().item()
+
+
+def interchange(site: str):
+    """The interchange-intervention accuracy of a site for the variable of the causal model that it should hold."""
+    return lambda run: run.interchanges.loc[site, causal.SITES[site][0]]
+
+
+def undisturbed(run: Evidence) -> float:
+    """The lowest share of own right answers when a site that should hold nothing is interchanged."""
+    return run.interchanges.loc[[site for site, (held, _) in causal.SITES.items() if held == "nothing"], "nothing"].min()
