@@ -137,6 +137,24 @@ def test_gapped_problems():
             lookup.gapped(task, *wrong)
 
 
+def test_flip_is_the_first_gap_that_is_lost(case):
+    task, weights, _ = case
+    for place in range(1, task.room):
+        for filler in (task.pad, 1, task.first_variable):
+            lost = []
+            for gap in range(1, place):
+                votes = 0
+                for number in range(task.n_numbers):
+                    ids = [task.pad] * task.length
+                    ids[place - gap - 1] = task.first_variable + number % task.n_variables
+                    ids[place - gap : place + 1] = [filler] * gap + [number]
+                    row = trace(weights, torch.tensor([ids])).pattern[0, 0, place].tolist()
+                    votes += row[place - gap - 1] > max(row[place - gap : place])
+                if votes <= task.n_numbers / 2:
+                    lost.append(gap)
+            assert lookup.flip(weights, place, filler) == (lost[0] if lost else 0)
+
+
 def test_lead(case):
     task, weights, tokens = case
     terms = layer_2_terms(weights, tokens)

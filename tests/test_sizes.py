@@ -615,7 +615,7 @@ def scores_are_changed():
     assert found == pytest.approx({"place before": places.count(1) / len(places), "itself": 0, "weight": 1 / T})
 
 
-@calls(*(f"analysis.lookup.{name}" for name in ("number_table", "place_and_distance", "prices", "gapped", "lead")))
+@calls(*(f"analysis.lookup.{name}" for name in ("number_table", "place_and_distance", "prices", "gapped", "lead", "flip")))
 def tables_of_an_assigned_number():
     token, position = lookup.number_table(WEIGHTS)
     S = circuits.qk_table(WEIGHTS)
@@ -627,6 +627,7 @@ def tables_of_an_assigned_number():
     tokens = lookup.gapped(TASK, 6, 2, "number", 1)
     assert tokens.shape == (N, T) and TASK.check(tokens) is tokens
     assert TASK.names(tokens[1]) == ["PAD"] * 4 + ["b", "4", "1", "PAD", "+", "b", "3", "="]
+    assert lookup.flip(WEIGHTS, 1, 9) == 0 and lookup.flip(WEIGHTS, 5, 9) in range(5)
     target, rivals = torch.zeros(60, dtype=torch.long), torch.zeros(60, T).bool()
     rivals[:, 1:3] = True
     terms = circuits.layer_2_terms(WEIGHTS, TOKENS)

@@ -157,6 +157,21 @@ def gapped(task: Task, place: int, back: int, rival: str = "PAD", at: int = 1) -
     return tokens
 
 
+@torch.no_grad()
+def flip(weights: Weights, place: int, filler: int) -> int:
+    """The smallest gap, filled with one token id, at which most numbers at `place` read some key in it more than their variable.
+
+    0 where there is none.
+    """
+    for gap in range(1, place):
+        tokens = gapped(weights.task, place, gap + 1)
+        tokens[:, place - gap : place] = filler
+        row = read_with(weights, tokens).layer_1[:, place]
+        if (row[:, place - gap - 1] > row[:, place - gap : place].amax(1)).double().mean() <= 0.5:
+            return gap
+    return 0
+
+
 def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
     """By how much each term (batch, ..., key) at the target key (batch,) exceeds its mean over rivals (batch, key).
 
