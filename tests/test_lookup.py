@@ -192,7 +192,7 @@ def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
         stranger = b % task.n_variables
         while task.first_variable + stranger in asked:
             stranger = (stranger + 1) % task.n_variables
-        keys = {name: stream[b].clone() for name in list(changes)[:4]}
+        keys = {name: stream[b].clone() for name in list(changes)[:5]}
         place, name = w.W_pos[1 : task.room].mean(0), usual * w.W_E[task.first_variable + stranger] @ OV1
         query, other = stream[b, -1], stream[b, -1].clone()
         for p in (task.left, task.right):
@@ -200,6 +200,7 @@ def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
                 held = A[b, p, p - 1] * w.W_E[ids[p - 1]] @ OV1
                 keys["no place"][p] += place - w.W_pos[p]
                 keys["a name"][p] += name - held
+                keys["typed ones lose theirs"][p] -= held
                 keys["a name, no place"][p] += place - w.W_pos[p] + name - held
                 value = (ids[p] + task.n_numbers // 3) % task.n_numbers
                 other += A[b, -1, p] * (w.W_E[value] - w.W_E[ids[p]]) @ OV1

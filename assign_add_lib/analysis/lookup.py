@@ -188,7 +188,7 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
 
     As keys: typed numbers get the mean position embedding of the assignments (*no place*); a name, that of a variable
     which the problem does not ask for, as an assigned number holds it (*a name*); both; assigned numbers that are not
-    asked for lose their names.  As query: `=` keeps only its own token and position (*query: own alone*); the values of
+    asked for lose their names; typed numbers lose what they hold of the token before them.  As query: `=` keeps only its own token and position (*query: own alone*); the values of
     typed numbers that it has read become other values (*query: other values*).
     """
     task, w, last = weights.task, weights, weights.task.last
@@ -227,6 +227,7 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
         "a name": name,
         "a name, no place": no_place + name,
         "assigned ones lose their names": of_keys(-before, rivals),
+        "typed ones lose theirs": of_keys(-before, typed),
         "query: own alone": of_query(-acts.attn_out[:, 0, last]),
         "query: other values": of_query(others),
     }
