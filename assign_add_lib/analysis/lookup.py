@@ -188,8 +188,10 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
 
     As keys: typed numbers get the mean position embedding of the assignments (*no place*); a name, that of a variable
     which the problem does not ask for, as an assigned number holds it (*a name*); both; assigned numbers that are not
-    asked for lose their names; typed numbers lose what they hold of the token before them.  As query: `=` keeps only its own token and position (*query: own alone*); the values of
-    typed numbers that it has read become other values (*query: other values*).
+    asked for lose their names; typed numbers lose what they hold of the token before them.
+
+    As query: `=` keeps only its own token and position (*query: own alone*); the values of typed numbers that it has
+    read become other values (*query: other values*).
     """
     task, w, last = weights.task, weights, weights.task.last
     acts, V, N = trace(w, task.check(tokens)), task.n_variables, task.n_numbers
