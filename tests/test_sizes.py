@@ -21,7 +21,7 @@ from small import held, line, problems, random_weights
 
 import assign_add_lib
 from assign_add_lib import Problem, Split, Task, circuits, forward, handmade, last_logits, measures
-from assign_add_lib.analysis import causal, fourier, history, mistakes, paths, phases, probes, shortcuts, statistics
+from assign_add_lib.analysis import causal, fourier, history, lookup, mistakes, paths, phases, probes, shortcuts, statistics
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
@@ -673,6 +673,42 @@ def causes_are_counted():
     assert len(kinds) == 11 and kinds.sub(1).abs().max() < 1e-9
 
 
+@calls(*(f"analysis.lookup.{name}" for name in ("read_with", "layer_1_changes", "shares_read", "typed_number_changes")))
+def scores_are_changed():
+    plain = lookup.read_with(WEIGHTS, TOKENS)
+    assert torch.equal(plain.answers, SEEN.logits[:, -1].argmax(1))
+    same(plain.layer_1, SEEN.pattern[:, 0])
+    same(plain.layer_2, SEEN.pattern[:, 1, -1])
+    for change in lookup.layer_1_changes(WEIGHTS, TOKENS).values():
+        assert change.shape == (60, T, T)
+        assert not change[:, ROOM:].any()
+    for change in lookup.typed_number_changes(WEIGHTS, TOKENS).values():
+        assert change.shape == (60, T)
+    even = torch.full((T, T), 1 / T, dtype=torch.float64)
+    found = lookup.shares_read(plain._replace(layer_1=even.expand(60, T, T)), TOKENS, TASK)
+    places = [p for ids in TOKENS.tolist() for p in range(ROOM) if ids[p] < N]  # of all keys alike, the first is the best
+    assert found == pytest.approx({"place before": places.count(1) / len(places), "itself": 0, "weight": 1 / T})
+
+
+@calls(*(f"analysis.lookup.{name}" for name in ("number_table", "place_and_distance", "prices", "gapped", "lead", "flip")))
+def tables_of_an_assigned_number():
+    token, position = lookup.number_table(WEIGHTS)
+    S = circuits.qk_table(WEIGHTS)
+    same(token, S[:N, :D].mean(0) + S[D : D + ROOM, :D])
+    same(position, S[:N, D : D + ROOM].mean(0) + S[D : D + ROOM, D : D + ROOM])
+    place, distance = lookup.place_and_distance(position)
+    assert place.shape == distance.shape == (ROOM,) and place[0] == 0
+    same(lookup.prices(WEIGHTS).number, (token[1:, :N].mean(1) - token[1:, 9]).mean())
+    tokens = lookup.gapped(TASK, 6, 2, "number", 1)
+    assert tokens.shape == (N, T) and TASK.check(tokens) is tokens
+    assert TASK.names(tokens[1]) == ["PAD"] * 4 + ["b", "4", "1", "PAD", "+", "b", "3", "="]
+    assert lookup.flip(WEIGHTS, 1, 9) == 0 and lookup.flip(WEIGHTS, 5, 9) in range(5)
+    target, rivals = torch.zeros(60, dtype=torch.long), torch.zeros(60, T).bool()
+    rivals[:, 1:3] = True
+    terms = circuits.layer_2_terms(WEIGHTS, TOKENS)
+    same(lookup.lead(terms, target, rivals), terms[..., 0] - terms[..., 1:3].mean(-1))
+
+
 # problems of another task, to all that reads them
 
 
@@ -691,6 +727,9 @@ READERS = {
     "change_value": lambda t: iv.change_value(t, 0, torch.Generator(), TASK),
     "cleanly_read": lambda t: iv.cleanly_read(WEIGHTS, t),
     "answers": lambda t: iv.answers(lens(), t),
+    "read_with": lambda t: lookup.read_with(WEIGHTS, t),
+    "layer_1_changes": lambda t: lookup.layer_1_changes(WEIGHTS, t),
+    "typed_number_changes": lambda t: lookup.typed_number_changes(WEIGHTS, t),
     "patched": lambda t: iv.patched(lens(), t, t, {}),
     "story": lambda t: causal.story(t, TASK),
     "kinds_of_answer": lambda t: causal.kinds_of_answer(t, t[:, 0], TASK),

@@ -2,33 +2,46 @@
 
 import torch
 
-
-def previous(diagonal=False, two_back=True, first_row=False):
-    """An answer to exercise 8.1 with parts left out."""
-
-    def reads_previous(scores, mask_two_back):
-        i = torch.arange(len(scores))
-        allowed = (i <= i[:, None]) if diagonal else (i < i[:, None])
-        if two_back and mask_two_back:
-            allowed &= i != i[:, None] - 2
-        best = scores.masked_fill(~allowed, -torch.inf).argmax(1)
-        return (best == i - 1)[1:].sum() + int(first_row)
-
-    return reads_previous
+from assign_add_lib.circuits import layer_2_terms
 
 
-def previous_token(tokens):
-    return torch.arange(len(tokens)) - 1
+def by_attention(mask=True, rows=True, tolerance=1e-6):
+    """An answer to exercise 8.1 by the attention itself, with parts left out."""
+
+    def same_head(one, other):
+        seen = torch.ones_like(one).tril().bool() if mask else torch.ones_like(one).bool()
+        tables = [table.masked_fill(~seen, -torch.inf) for table in (one, other)]
+        tables = [table.softmax(1) if rows else table for table in tables]
+        return torch.allclose(*tables, atol=tolerance, rtol=0)
+
+    return same_head
 
 
-def first_variable(tokens):
-    seen = (tokens >= 62).cumsum(0) > 0
-    return torch.where(seen, (tokens >= 62).int().argmax(), -1)
+def same_largest(one, other):
+    seen = torch.ones_like(one).tril().bool()
+    return bool((one.masked_fill(~seen, -torch.inf).argmax(1) == other.masked_fill(~seen, -torch.inf).argmax(1)).all())
 
 
-def strictly_before(tokens):
-    place = torch.where(tokens >= 62, torch.arange(len(tokens)), -1).cummax(0).values
-    return torch.cat([torch.tensor([-1]), place[:-1]])
+def flip(nearest=False, shift=1, start=1, more=False):
+    """An answer to exercise 8.2 with mistakes."""
+
+    def first_lost(worth, position, place):
+        row = position[place]
+        for gap in range(start, place):
+            variable = worth + row[place - gap - shift]
+            rival = row[place - 1] if nearest else row[place - gap : place + int(more)].max()
+            if variable < rival:
+                return gap
+        return 0
+
+    return first_lost
+
+
+def all_gaps(worth, position, place):
+    """Another right answer to exercise 8.2, without a loop."""
+    row = position[place, :place].flip(0)  # one back first
+    lost = worth + row[1:] < row.cummax(0).values[:-1]
+    return int(lost.int().argmax()) + 1 if lost.any() else 0
 
 
 def bound(operands=(13, 14), held=True, first=1, turned=False):
@@ -46,22 +59,50 @@ def bound(operands=(13, 14), held=True, first=1, turned=False):
     return binding_scores
 
 
+def without(sign=-1, turned=False):
+    """An answer to exercise 8.4 with parts turned."""
+
+    def deleted(weights, tokens, query, key):
+        terms = layer_2_terms(weights, tokens)
+        return sign * (terms[:, key, query] if turned else terms[:, query, key])
+
+    return deleted
+
+
+def the_other_eight(weights, tokens, query, key):
+    terms = layer_2_terms(weights, tokens)
+    return terms.sum((1, 2)) - terms[:, query, key]
+
+
 MISTAKES = [
-    ("reads_previous", previous(diagonal=True), "read itself"),
-    ("reads_previous", previous(two_back=False), "mask_two_back=True"),
-    ("reads_previous", previous(first_row=True), "counting row by row"),
-    ("latest_variable", previous_token, "it should get"),
-    ("latest_variable", first_variable, "it should get"),
-    ("latest_variable", strictly_before, "it should get"),
-    ("latest_variable", lambda tokens: tokens[:12], "shape"),
+    ("same_head", by_attention(mask=False), "another future"),
+    ("same_head", by_attention(rows=False), "the softmax forgets"),
+    ("same_head", by_attention(tolerance=0.5), "it should say False"),
+    ("same_head", same_largest, "it should say False"),
+    ("same_head", lambda one, other: None, "nothing yet"),
+    ("first_lost", flip(nearest=True), "always the strongest"),
+    ("first_lost", flip(shift=0), "trying every gap"),
+    ("first_lost", flip(more=True), "trying every gap"),
+    ("first_lost", lambda worth, position, place: None, "nothing yet"),
     ("binding_scores", bound(operands=(13,)), "the term is"),
     ("binding_scores", bound(held=False), "how much of the token before"),
     ("binding_scores", bound(held=False, first=0), "nothing stands before"),
-    ("binding_scores", bound(turned=True), "the term is"),
-    ("memory", lambda vectors: vectors.T @ vectors, "orthonormal"),
-    ("memory", lambda vectors: torch.eye(vectors.shape[1]), "differs from the identity"),
-    ("memory", lambda vectors: vectors @ vectors.T, "shape"),
-    ("memory", lambda vectors: torch.linalg.pinv(vectors) @ vectors, "differs from the identity"),
+    ("binding_scores", bound(turned=True), "the columns what a key holds"),
+    ("deleted", without(sign=1), "once more"),
+    ("deleted", without(turned=True), "exchanged"),
+    ("deleted", the_other_eight, "added to all nine"),
+    ("deleted", lambda weights, tokens, query, key: None, "nothing yet"),
+    ("nearness", lambda block: block.trace() / len(block), "the cosine is"),
+    ("nearness", lambda block: block.trace() / block.norm(), "the cosine is"),
+    ("nearness", lambda block: block.trace().abs() / (block.norm() * len(block) ** 0.5), "the cosine is"),
+    ("nearness", lambda block: torch.cosine_similarity(block, torch.eye(len(block)).double()), "shape"),
 ]
 
-RIGHT = [("memory", lambda vectors: torch.linalg.pinv(vectors.T @ vectors, rtol=1e-10))]
+RIGHT = [
+    ("same_head", by_attention()),
+    ("first_lost", all_gaps),
+    (
+        "nearness",
+        lambda block: torch.cosine_similarity(block.flatten(), torch.eye(len(block), dtype=block.dtype).flatten(), dim=0),
+    ),
+]

@@ -1,0 +1,235 @@
+"""Look-up: which part of a score finds the key that is read, by scores changed in layer 1 and for `=` in layer 2.
+
+A score is a sum, so it can be split by its key: into what the key's token and what its position brings in layer 1, and
+into sources in layer 2 (`circuits.layer_2_terms`).  A change is added to the scores; a part that is made constant over
+the keys is out of the choice, since the softmax forgets what is the same for all keys.  Layers are counted from 1.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from ..circuits import OV, QK, layer_1_terms, qk_table
+from ..model import Weights, read_out, trace
+from ..task import Task
+
+
+class Reading(NamedTuple):
+    """What a network reads and answers where its scores have been changed."""
+
+    answers: Tensor  # (batch,) the likeliest number
+    layer_1: Tensor  # (batch, query, key) attention
+    layer_2: Tensor  # (batch, key) attention of `=`
+
+
+@torch.no_grad()
+def read_with(weights: Weights, tokens: Tensor, layer_1: Tensor | None = None, layer_2: Tensor | None = None) -> Reading:
+    """The network with changes added to layer 1's scores (batch or 1, query, key) and to those of `=` in layer 2 (batch, key)."""
+    w, last = weights, weights.task.last
+    stream = w.W_E[w.task.check(tokens)] + w.W_pos
+    scores = stream @ QK(w, 1) @ stream.mT
+    scores = scores if layer_1 is None else scores + layer_1
+    A = scores.masked_fill(_future(w), -torch.inf).softmax(-1)
+    stream = stream + A @ stream @ OV(w, 1)
+    scores = torch.einsum("bd,bkd->bk", stream[:, last] @ QK(w, 2), stream)
+    a = (scores if layer_2 is None else scores + layer_2).softmax(-1)
+    mlp_in = stream[:, last] + torch.einsum("bk,bkd->bd", a, stream) @ OV(w, 2)
+    return Reading(read_out(w, mlp_in).argmax(1), A, a)
+
+
+def _future(weights: Weights) -> Tensor:
+    """Which keys (query, key) a query may not see."""
+    return torch.ones(weights.task.length, weights.task.length, dtype=torch.bool, device=weights.W_E.device).triu(1)
+
+
+def number_table(weights: Weights) -> tuple[Tensor, Tensor]:
+    """Layer-1 score of the average number at each place, for every token (room, d_vocab) and every place (room, room)."""
+    task, S = weights.task, qk_table(weights)
+    places = slice(task.d_vocab, task.d_vocab + task.room)
+    table = S[: task.n_numbers].mean(0) + S[places]
+    return table[:, : task.d_vocab], table[:, places]
+
+
+def place_and_distance(position: Tensor) -> tuple[Tensor, Tensor]:
+    """Split position scores (n, n) into a part of the key's place (n,) and a part of its distance from the query (n,).
+
+    Least squares over the entries that a query after the first may see, beside a constant for each query, which the
+    softmax forgets.  A straight line in the distance is, but for such a constant, one in the place: the place gets it.
+    """
+    n, dtype = len(position), position.dtype
+    query, key = torch.tril_indices(n, n)[:, 1:]
+    parts = torch.cat([one_hot(index, n) for index in (query, key, query - key)], 1).to(dtype)
+    bent = torch.zeros(2, 3 * n, dtype=dtype)  # no level and no line for the distance
+    bent[0, 2 * n :], bent[1, 2 * n :] = 1, torch.arange(n, dtype=dtype) - (n - 1) / 2
+    left = torch.cat([parts, 1e3 * bent]).double()
+    right = torch.cat([position[query, key], position.new_zeros(2)]).double()
+    fitted = torch.linalg.lstsq(left, right[:, None], driver="gelsd").solution[:, 0].to(dtype)
+    place = fitted[n : 2 * n]
+    return place - place[0], fitted[2 * n :]
+
+
+class Prices(NamedTuple):
+    """What decides whom an assigned number reads, in units of the score."""
+
+    variable: float  # by how much a variable's token leads PAD
+    number: float  # by how much a number's token leads PAD; negative
+    place: float  # what a key gains for each place that it stands further right
+
+
+def prices(weights: Weights) -> Prices:
+    """The three prices of an assigned number in layer 1: means over its places, and the slope over all keys but the last."""
+    task, (token, position) = weights.task, number_table(weights)
+    token = token[1:].mean(0)
+    place = place_and_distance(position)[0][:-1]
+    x = torch.arange(len(place), dtype=place.dtype) - (len(place) - 1) / 2
+    variable, number = token[task.first_variable :].mean() - token[task.pad], token[: task.n_numbers].mean() - token[task.pad]
+    return Prices(float(variable), float(number), float((x * place).sum() / (x * x).sum()))
+
+
+def layer_1_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
+    """Changes (batch, query, key) of the layer-1 scores of assigned numbers, by what they take away or put in place.
+
+    The *line* is the part of the key's place, the *wave* that of its distance (`place_and_distance`).  *Not itself*
+    keeps a number from reading itself.  *Prices alone* puts the three `prices` in place of every entry.
+    """
+    task, w, length = weights.task, weights, weights.task.length
+    terms = layer_1_terms(w, tokens)
+    token, position = terms[:, [0, 2]].sum(1), terms[:, [1, 3]].sum(1)
+    visible = (~_future(w)).to(token.dtype)
+
+    def out(part):  # constant over the keys that a query sees
+        return (part * visible).sum(-1, keepdim=True) / visible.sum(-1, keepdim=True) - part
+
+    place, distance = place_and_distance(number_table(w)[1])
+    room, p = task.room, torch.arange(task.room)
+    line, wave = token.new_zeros(length, length), token.new_zeros(length, length)
+    line[:, :room] = place
+    wave[:room, :room] = torch.where(p <= p[:, None], distance[(p[:, None] - p).clamp(min=0)], 0)
+    itself = -1e4 * torch.eye(length, dtype=token.dtype)
+    price = prices(w)
+    number, variable = tokens < task.n_numbers, tokens >= task.first_variable
+    levels = price.variable * variable + price.number * number  # (batch, key)
+    priced = levels[:, None] + price.place * torch.arange(length, dtype=token.dtype)
+    changes = {
+        "no token part": out(token),
+        "no token part, not itself": out(token) + itself,
+        "no position part": out(position),
+        "no line": -line.expand_as(token),
+        "no wave": -wave.expand_as(token),
+        "no wave, no token part": out(token) - wave,
+        "no wave, no token part, not itself": out(token) - wave + itself,
+        "prices alone": priced - token - position,
+    }
+    return {name: change * task.assigned_numbers(tokens)[:, :, None] for name, change in changes.items()}
+
+
+def shares_read(reading: Reading, tokens: Tensor, task: Task) -> dict[str, float]:
+    """Of assigned numbers: how many read the place before most, how many themselves, and the mean weight on the place before."""
+    problem, place = task.assigned_numbers(tokens).nonzero(as_tuple=True)
+    rows = reading.layer_1[problem, place]
+    best, before = rows.argmax(1), rows.gather(1, place[:, None] - 1)
+    found = {"place before": best == place - 1, "itself": best == place, "weight": before}
+    return {name: each.to(rows.dtype).mean().item() for name, each in found.items()}
+
+
+def gapped(task: Task, place: int, back: int, rival: str = "PAD", at: int = 1) -> Tensor:
+    """Problems (N, length) with one assigned number, at `place`, and its variable `back` places before it; PADs elsewhere.
+
+    A `rival` other than PAD, a "variable" or a "number", stands `at` places before the number.  The variable is the left
+    operand.  ValueError for what does not fit.
+    """
+    if not 0 <= place - max(back, at) <= place < task.room or rival not in ("PAD", "variable", "number") or min(back, at) < 1:
+        raise ValueError(f"no {rival} {at} places and variable {back} places before a number at {place}")
+    if at == back and rival != "PAD":
+        raise ValueError("the rival stands where the variable does")
+    N, V = task.n_numbers, task.n_variables
+    number, variable = torch.arange(N), torch.arange(N) % V
+    tokens = torch.full((N, task.length), task.pad)
+    tokens[:, place], tokens[:, place - back] = number, task.first_variable + variable
+    if rival == "variable":
+        tokens[:, place - at] = task.first_variable + (variable + 1) % V
+    if rival == "number":
+        tokens[:, place - at] = (3 * number + 1) % N
+    tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
+    tokens[:, task.left], tokens[:, task.right] = task.first_variable + variable, (2 * number + 1) % N
+    return tokens
+
+
+@torch.no_grad()
+def flip(weights: Weights, place: int, filler: int) -> int:
+    """The smallest gap, filled with one token id, at which most numbers at `place` read some key in it more than their variable.
+
+    0 where there is none.
+    """
+    for gap in range(1, place):
+        tokens = gapped(weights.task, place, gap + 1)
+        tokens[:, place - gap : place] = filler
+        row = read_with(weights, tokens).layer_1[:, place]
+        if (row[:, place - gap - 1] > row[:, place - gap : place].amax(1)).double().mean() <= 0.5:
+            return gap
+    return 0
+
+
+def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
+    """By how much each term (batch, ..., key) at the target key (batch,) exceeds its mean over rivals (batch, key).
+
+    Shape (batch, ...); not a number for a problem without rivals.
+    """
+    between = (1,) * (terms.dim() - 2)
+    at = terms.gather(-1, target.view(-1, *between, 1).expand(*terms.shape[:-1], 1))[..., 0]
+    mask = rivals.view(len(rivals), *between, -1).to(terms.dtype)
+    return at - (terms * mask).sum(-1) / mask.sum(-1)
+
+
+def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
+    """Changes (batch, key) of the layer-2 scores of `=` that take from a typed number what could tell it from assigned ones.
+
+    As keys: typed numbers get the mean position embedding of the assignments (*no place*); a name, that of a variable
+    which the problem does not ask for, as an assigned number holds it (*a name*); both; assigned numbers that are not
+    asked for lose their names; typed numbers lose what they hold of the token before them.
+
+    As query: `=` keeps only its own token and position (*query: own alone*); the values of typed numbers that it has
+    read become other values (*query: other values*).
+    """
+    task, w, last = weights.task, weights, weights.task.last
+    acts, V, N = trace(w, task.check(tokens)), task.n_variables, task.n_numbers
+    stream, A, moved = acts.resid_pre + acts.attn_out[:, 0], acts.pattern[:, 0], w.W_E @ OV(w, 1)
+    query = stream[:, last] @ QK(w, 2)
+    assigned, places = task.assigned_numbers(tokens), task.value_positions(tokens)
+    operands = slice(task.left, task.right + 1)
+    typed = torch.zeros_like(assigned)
+    typed[:, operands] = tokens[:, operands] < N
+    rivals = assigned.scatter(1, places, False)
+    held = A.diagonal(-1, 1, 2)  # attention (batch, key - 1) of each key to the one before it
+    usual = held[assigned[:, 1:]].mean()
+
+    asked = tokens[:, operands] - task.first_variable
+    stranger = torch.arange(len(tokens), device=tokens.device) % V
+    for _ in range(2):
+        stranger = torch.where((asked == stranger[:, None]).any(1), (stranger + 1) % V, stranger)
+    named = usual * moved[task.first_variable + stranger]  # (batch, d_model)
+    before = torch.zeros_like(stream)
+    before[:, 1:] = held[:, :, None] * moved[tokens[:, :-1]]
+
+    def of_keys(vectors, where):
+        return torch.einsum("bd,bkd->bk", query, vectors.expand_as(stream)) * where
+
+    no_place = of_keys(w.W_pos[1 : task.room].mean(0) - w.W_pos, typed)
+    name = of_keys(named[:, None] - before, typed)
+    changed = torch.where(tokens[:, operands] < N, (tokens[:, operands] + N // 3) % N, tokens[:, operands])
+    others = torch.einsum("bj,bjd->bd", A[:, last, operands], moved[changed] - moved[tokens[:, operands]])
+
+    def of_query(vectors):
+        return torch.einsum("bd,bkd->bk", vectors @ QK(w, 2), stream)
+
+    return {
+        "no place": no_place,
+        "a name": name,
+        "a name, no place": no_place + name,
+        "assigned ones lose their names": of_keys(-before, rivals),
+        "typed ones lose theirs": of_keys(-before, typed),
+        "query: own alone": of_query(-acts.attn_out[:, 0, last]),
+        "query: other values": of_query(others),
+    }

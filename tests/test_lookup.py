@@ -1,0 +1,215 @@
+"""Look-up: changed scores against hooks in TransformerLens, splits against sums, changed keys against changed streams."""
+
+import math
+
+import pytest
+import torch
+from small import SIZES, problems, random_weights
+
+from assign_add_lib.analysis import interventions as iv
+from assign_add_lib.analysis import lookup
+from assign_add_lib.circuits import OV, layer_2_terms, qk_table
+from assign_add_lib.model import trace
+
+
+@pytest.fixture(params=SIZES[1:3], ids=str)
+def case(request):
+    """A task, random weights for it, and problems."""
+    return request.param[0], random_weights(*request.param), problems(request.param[0], 40).tokens
+
+
+def test_changed_scores_are_those_of_hooks():
+    task = SIZES[0][0]
+    weights, tokens = random_weights(task, 16, 16, 24), problems(task, 30).tokens
+    first = torch.randn(30, task.length, task.length, dtype=torch.float64)
+    second = torch.randn(30, task.length, dtype=torch.float64)
+    lens = weights.to_transformer_lens()
+    for one, two in ((None, None), (first, None), (None, second), (first, second)):
+        hooks = [] if one is None else [iv.add_to_scores(1, one)]
+        hooks += [] if two is None else [iv.add_to_scores(2, iv.for_equal(two, task))]
+        reading = lookup.read_with(weights, tokens, one, two)
+        assert torch.equal(reading.answers, iv.answers(lens, tokens, hooks))
+    plain, seen = lookup.read_with(weights, tokens), trace(weights, tokens)
+    torch.testing.assert_close(plain.layer_1, seen.pattern[:, 0])
+    torch.testing.assert_close(plain.layer_2, seen.pattern[:, 1, task.last])
+
+
+def test_number_table_is_a_mean_over_numbers(case):
+    task, weights, _ = case
+    token, position = lookup.number_table(weights)
+    S, i = qk_table(weights), 2
+    for key in (0, task.pad, task.first_variable):
+        expected = sum(S[n, key] for n in range(task.n_numbers)) / task.n_numbers + S[task.d_vocab + i, key]
+        torch.testing.assert_close(token[i, key], expected)
+    expected = sum(S[n, task.d_vocab + 1] for n in range(task.n_numbers)) / task.n_numbers + S[task.d_vocab + i, task.d_vocab + 1]
+    torch.testing.assert_close(position[i, 1], expected)
+
+
+def test_place_and_distance_find_what_was_put_in():
+    n, d = 9, torch.arange(9.0, dtype=torch.float64)
+    place = torch.randn(n, dtype=torch.float64)
+    wave = torch.cos(1.3 * d)
+    line = torch.stack([torch.ones_like(d), d], 1)
+    wave = wave - line @ torch.linalg.lstsq(line, wave[:, None]).solution[:, 0]  # no level and no line
+    index = torch.arange(n)
+    position = torch.randn(n, 1, dtype=torch.float64) + place + wave[(index[:, None] - index).abs()]
+    found = lookup.place_and_distance(position)
+    torch.testing.assert_close(found[0], place - place[0], rtol=0, atol=1e-6)
+    torch.testing.assert_close(found[1], wave, rtol=0, atol=1e-6)
+    # a line in the distance is one in the place
+    found = lookup.place_and_distance(-2 * (index[:, None] - index).double())
+    torch.testing.assert_close(found[0], 2 * d, rtol=0, atol=1e-6)
+    torch.testing.assert_close(found[1], 0 * d, rtol=0, atol=1e-6)
+
+
+def test_prices(case):
+    task, weights, _ = case
+    token, position = lookup.number_table(weights)
+    found = lookup.prices(weights)
+    rows = token[1:].tolist()
+    variable = [sum(row[task.first_variable :]) / task.n_variables - row[task.pad] for row in rows]
+    number = [sum(row[: task.n_numbers]) / task.n_numbers - row[task.pad] for row in rows]
+    assert found.variable == pytest.approx(sum(variable) / len(rows))
+    assert found.number == pytest.approx(sum(number) / len(rows))
+    place = lookup.place_and_distance(position)[0][:-1]
+    x = torch.stack([torch.arange(len(place)).double(), torch.ones(len(place)).double()], 1)
+    assert found.place == pytest.approx(torch.linalg.lstsq(x, place[:, None]).solution[0].item())
+
+
+def test_changes_of_layer_1_key_by_key(case):
+    task, weights, tokens = case
+    changes, S, D = lookup.layer_1_changes(weights, tokens), qk_table(weights), task.d_vocab
+    price = lookup.prices(weights)
+    place, distance = lookup.place_and_distance(lookup.number_table(weights)[1])
+    for b, i in task.assigned_numbers(tokens).nonzero().tolist()[:20]:
+        n, keys = tokens[b, i], range(i + 1)
+        token = torch.stack([S[n, tokens[b, j]] + S[D + i, tokens[b, j]] for j in keys])
+        position = torch.stack([S[n, D + j] + S[D + i, D + j] for j in keys])
+        level = {True: price.variable}
+        priced = [
+            (level.get(bool(tokens[b, j] >= task.first_variable), 0.0) + (price.number if tokens[b, j] < task.n_numbers else 0))
+            + j * price.place
+            for j in keys
+        ]
+        wave = torch.stack([distance[i - j] for j in keys])
+        itself = torch.tensor([0.0] * i + [-1e4], dtype=torch.float64)
+        left = {
+            "no token part": position + token.mean(),
+            "no token part, not itself": position + token.mean() + itself,
+            "no position part": token + position.mean(),
+            "no line": token + position - place[: i + 1],
+            "no wave": token + position - wave,
+            "no wave, no token part": position + token.mean() - wave,
+            "no wave, no token part, not itself": position + token.mean() - wave + itself,
+            "prices alone": torch.tensor(priced, dtype=torch.float64),
+        }
+        assert set(left) == set(changes)
+        for name, expected in left.items():
+            torch.testing.assert_close((token + position + changes[name][b, i, : i + 1]), expected, rtol=0, atol=1e-8, msg=name)
+    others = ~task.assigned_numbers(tokens)
+    assert all((change[others] == 0).all() for change in changes.values())
+
+
+def test_shares_read(case):
+    task, weights, tokens = case
+    reading = lookup.read_with(weights, tokens)
+    before, itself, weight = [], [], []
+    for b, i in task.assigned_numbers(tokens).nonzero().tolist():
+        row = reading.layer_1[b, i].tolist()
+        before.append(max(range(len(row)), key=row.__getitem__) == i - 1)
+        itself.append(max(range(len(row)), key=row.__getitem__) == i)
+        weight.append(row[i - 1])
+    found = lookup.shares_read(reading, tokens, task)
+    assert found == pytest.approx({name: sum(each) / len(each) for name, each in zip(found, (before, itself, weight))})
+
+
+def test_gapped_problems():
+    task = SIZES[0][0]
+    tokens = lookup.gapped(task, 9, 3, "variable", 5)
+    assert tokens.shape == (task.n_numbers, task.length)
+    row = task.names(tokens[14])
+    assert row[9] == "14" and row[6] == "c" and row[4] == "d" and row[13] == "c" and row[12] == "+" and row[15] == "="
+    assert [name for i, name in enumerate(row[:12]) if i not in (4, 6, 9)] == ["PAD"] * 9
+    assert (lookup.gapped(task, 9, 3, "number", 1)[:, 8] < task.n_numbers).all()
+    assert (lookup.gapped(task, 9, 3)[:, [7, 8]] == task.pad).all()
+    for wrong in ((12, 1), (3, 4), (3, 0), (9, 3, "plus"), (9, 3, "number", 3)):
+        with pytest.raises(ValueError, match="before a number|stands where"):
+            lookup.gapped(task, *wrong)
+
+
+def test_flip_is_the_first_gap_that_is_lost(case):
+    task, weights, _ = case
+    for place in range(1, task.room):
+        for filler in (task.pad, 1, task.first_variable):
+            lost = []
+            for gap in range(1, place):
+                votes = 0
+                for number in range(task.n_numbers):
+                    ids = [task.pad] * task.length
+                    ids[place - gap - 1] = task.first_variable + number % task.n_variables
+                    ids[place - gap : place + 1] = [filler] * gap + [number]
+                    row = trace(weights, torch.tensor([ids])).pattern[0, 0, place].tolist()
+                    votes += row[place - gap - 1] > max(row[place - gap : place])
+                if votes <= task.n_numbers / 2:
+                    lost.append(gap)
+            assert lookup.flip(weights, place, filler) == (lost[0] if lost else 0)
+
+
+def test_lead(case):
+    task, weights, tokens = case
+    terms = layer_2_terms(weights, tokens)
+    target = task.value_positions(tokens)[:, 0]
+    rivals = task.assigned_numbers(tokens).scatter(1, target[:, None], False)
+    found = lookup.lead(terms, target, rivals)
+    assert found.shape == (len(tokens), 3, 3)
+    for b in range(len(tokens)):
+        others = [j for j in range(task.length) if rivals[b, j]]
+        for q in range(3):
+            for k in range(3):
+                row = terms[b, q, k].tolist()
+                if others:
+                    expected = row[target[b]] - sum(row[j] for j in others) / len(others)
+                    assert found[b, q, k].item() == pytest.approx(expected)
+                else:
+                    assert math.isnan(found[b, q, k])
+
+
+def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
+    task, w, tokens = case
+    acts = trace(w, tokens)
+    stream, A = acts.resid_pre + acts.attn_out[:, 0], acts.pattern[:, 0]
+    changes = lookup.typed_number_changes(w, tokens)
+    numbers = task.assigned_numbers(tokens)
+    usual = torch.stack([A[b, i, i - 1] for b, i in numbers.nonzero().tolist()]).mean()
+    OV1 = OV(w, 1)
+
+    def scores(query, keys):
+        return torch.stack([(query @ w.W_Q[1]).dot(key @ w.W_K[1]) for key in keys]) / math.sqrt(w.W_Q.shape[-1])
+
+    for b in range(12):
+        ids, base = tokens[b].tolist(), scores(stream[b, -1], stream[b])
+        asked = [ids[task.left], ids[task.right]]
+        stranger = b % task.n_variables
+        while task.first_variable + stranger in asked:
+            stranger = (stranger + 1) % task.n_variables
+        keys = {name: stream[b].clone() for name in list(changes)[:5]}
+        place, name = w.W_pos[1 : task.room].mean(0), usual * w.W_E[task.first_variable + stranger] @ OV1
+        query, other = stream[b, -1], stream[b, -1].clone()
+        for p in (task.left, task.right):
+            if ids[p] < task.n_numbers:
+                held = A[b, p, p - 1] * w.W_E[ids[p - 1]] @ OV1
+                keys["no place"][p] += place - w.W_pos[p]
+                keys["a name"][p] += name - held
+                keys["typed ones lose theirs"][p] -= held
+                keys["a name, no place"][p] += place - w.W_pos[p] + name - held
+                value = (ids[p] + task.n_numbers // 3) % task.n_numbers
+                other += A[b, -1, p] * (w.W_E[value] - w.W_E[ids[p]]) @ OV1
+        for p in range(1, task.room):
+            if ids[p] < task.n_numbers and ids[p - 1] not in asked:
+                keys["assigned ones lose their names"][p] -= A[b, p, p - 1] * w.W_E[ids[p - 1]] @ OV1
+        expected = {name: scores(query, each) for name, each in keys.items()}
+        expected["query: own alone"] = scores(acts.resid_pre[b, -1], stream[b])
+        expected["query: other values"] = scores(other, stream[b])
+        assert set(expected) == set(changes)
+        for name, each in expected.items():
+            torch.testing.assert_close(base + changes[name][b], each, rtol=0, atol=1e-9, msg=name)
