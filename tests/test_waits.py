@@ -5,7 +5,7 @@ import torch
 import waits as tool
 from small import TASK, problems, random_weights
 
-from assign_add_lib import Problem, Split, Task, load_run
+from assign_add_lib import Problem, load_run
 from assign_add_lib.analysis import history, waits
 from assign_add_lib.circuits import layer_2_terms
 from assign_add_lib.model import trace
@@ -153,6 +153,29 @@ def test_shipped_rows_are_those_of_the_shipped_run():
         assert (start - past.loc[3000, place]).abs().max() < 0.007
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_margins_problem_by_problem(side):
+    weights, (tokens, _) = random_weights(TASK, 16, 16, 24), problems(TASK, 80)
+    tokens = torch.stack([t for t in tokens if (p := Problem.from_tokens(t, TASK)) and asked(p) == [getattr(p, side)]])
+    rows = []
+    for each, terms in zip(tokens, layer_2_terms(weights, tokens)[:, :, 1]):
+        target = int(TASK.value_positions(each[None])[0, side == "right"])
+        wrong = [int(j) for j in TASK.assigned_numbers(each[None])[0].nonzero() if int(j) != target]
+        if wrong:
+            rows.append(terms[:, target] - terms[:, wrong].mean(1))
+    torch.testing.assert_close(waits.name_margins(weights, tokens, side), torch.stack(rows).mean(0))
+
+
+def test_losses_along_a_lever_are_those_of_the_nudged_network():
+    weights, (tokens, answers) = random_weights(TASK, 16, 16, 24), problems(TASK, 40)
+    table = waits.nudged_losses(weights, tokens, 2, "own", torch.tensor([0.0, 1.5]))
+    change = torch.zeros(V)
+    change[2] = 1.5
+    logits = waits.nudged(weights, tokens, own=change)
+    assert table.loc[1.5, "loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, answers).item())
+    assert table.loc[0.0, "right"] == pytest.approx((trace(weights, tokens).logits[:, -1].argmax(1) == answers).float().mean())
+
+
 def test_released_waits_for_both():
     rows = {"branch": "x", "batches": 0, "step": [3000, 3100, 3200, 3300], "k right": [0, 1, 1, 1], "l right": [0, 0, 1, 1]}
     table = waits.pd.DataFrame(rows)
@@ -161,5 +184,9 @@ def test_released_waits_for_both():
 
 
 def test_the_tool_names_only_files_it_makes():
-    assert tool.FILES == ("history/waits.csv", "history/release.csv")
-    assert Split.draw(Task(), 42).never_left == load_run("seed-42").split.never_left
+    assert tool.FILES == ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv")
+    for seed, start in waits.OTHER_STARTS.items():
+        past = history.load_history(f"seed-{seed}")["accuracy"]
+        first = waits.load_other_waits().query(f"seed == {seed} and step == {start}")
+        assert list(first.branch) == ["itself", "read", "aside"]
+        assert abs(float(first["k left"].iloc[2]) - past.loc[start, "k left"]) < 0.5

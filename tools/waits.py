@@ -1,4 +1,4 @@
-"""Make data/history/waits.csv and release.csv of chapter 11: `python tools/waits.py`, about half an hour of one core."""
+"""Make waits.csv, waits-seeds.csv and release.csv in data/history: `python tools/waits.py`, about an hour of one core."""
 
 import argparse
 from pathlib import Path
@@ -7,13 +7,13 @@ import pandas as pd
 import torch
 
 from assign_add_lib.analysis.history import HistoryProblems
-from assign_add_lib.analysis.waits import BRANCHES, PLACES, START, branched, release_row
+from assign_add_lib.analysis.waits import BRANCHES, OTHER_STARTS, PLACES, START, branched, release_row
 from assign_add_lib.engine.files import write_atomic
 from assign_add_lib.engine.manifest import data_folder, write_manifest
 from assign_add_lib.model import Weights
 from assign_add_lib.training import StudyLearner, TrainConfig, load_run
 
-FILES = ("history/waits.csv", "history/release.csv")
+FILES = ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv")
 STEPS = {*range(600, 8800, 200), *range(8800, 9101, 10), *range(9200, 9700, 100)}  # of release.csv
 
 # how many draws of problems a branch gets, where it is not two
@@ -36,6 +36,23 @@ def followed_run(state):
         if learner.step in shipped.steps and not all(map(torch.equal, half.values(), shipped.tensors(learner.step).values())):
             print(f"note: at step {learner.step} this processor's seed 42 is not the shipped run")
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("step")
+
+
+def other_seed(folder, seed, start, further=1500):
+    """Three branches of another seed, each followed for so many steps more."""
+    state, tables = folder / f"state-{seed}.safetensors", []
+    if not state.exists():
+        learner = StudyLearner(TrainConfig(seed=seed))
+        while learner.step < start:
+            learner.advance()
+        learner.save(state)
+    for name in ("itself", "read", "aside"):
+        file = folder / f"seed-{seed}-{name}.csv"
+        if not file.exists():
+            rows = branched(state, name, end=start + further, seed=seed).assign(seed=seed)
+            write_atomic(file, rows.to_csv(index=False, lineterminator="\n"))
+        tables.append(pd.read_csv(file))
+    return pd.concat(tables)
 
 
 def keep(table, file, index):
@@ -62,7 +79,9 @@ def main():
                 write_atomic(file, branched(state, name, batches).to_csv(index=False, lineterminator="\n"))
             tables.append(pd.read_csv(file))
             print(name, batches, len(tables[-1]), flush=True)
+    others = pd.concat([other_seed(folder, *each) for each in OTHER_STARTS.items()])
     keep(pd.concat(tables)[["branch", "batches", "step", *PLACES]], FILES[0], index=False)
+    keep(others[["seed", "branch", "step", *PLACES]], FILES[2], index=False)
     keep(pd.read_csv(release, index_col="step"), FILES[1], index=True)
 
 

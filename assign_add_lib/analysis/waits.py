@@ -6,6 +6,7 @@ A *branch* is a run that goes on from a step with one change.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -22,7 +23,8 @@ from ..training import StudyLearner, TrainConfig
 from .history import variable_accuracy, variable_problems
 from .phases import arrival
 
-START = 3000  # the step at which the branches leave the run
+START = 3000  # the step at which the branches leave seed 42
+OTHER_STARTS = {0: 5000, 3: 4000, 4: 4000, 7: 4000, 8: 5000}  # the other seeds in which k and l are late: after c to j
 LATE = ("k", "l")  # the variables that are changed
 LEVERS = ("read", "own", "itself")
 PLACES = ("k right", "l right", "k left", "l left")
@@ -223,8 +225,8 @@ def followed(learner: StudyLearner, end: int, every: int = 100, settled: int = 5
 
 
 def branched(state, name: str, batches: int = 0, end: int = 10_000) -> pd.DataFrame:
-    """The rows of one branch of seed 42, from a state saved at `START`."""
-    learner = StudyLearner(TrainConfig(seed=42))
+    """The rows of one branch of a seed's run, from a state saved at its start."""
+    learner = StudyLearner(TrainConfig(seed=seed))
     learner.load(state)
     take(learner, BRANCHES[name], batches)
     return pd.DataFrame(followed(learner, end)).assign(branch=name, batches=batches)
@@ -233,6 +235,11 @@ def branched(state, name: str, batches: int = 0, end: int = 10_000) -> pd.DataFr
 def load_waits() -> pd.DataFrame:
     """The shipped rows of all branches: branch, batches, step and the accuracy of the four late places."""
     return pd.read_csv(shipped_file("history/waits.csv"))
+
+
+def load_other_waits() -> pd.DataFrame:
+    """The shipped rows of the branches `itself`, `read` and `aside` of the seeds in `OTHER_STARTS`, with a column seed."""
+    return pd.read_csv(shipped_file("history/waits-seeds.csv"))
 
 
 def load_release() -> pd.DataFrame:
