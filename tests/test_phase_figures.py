@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+import torch
 from small import TASK, problems, random_weights
 
 from assign_add_lib.analysis.phases import arrival
@@ -62,5 +63,5 @@ def test_attention_and_block_are_those_of_the_network():
     widths = [bar.get_width() for bar in left.patches]
     assert widths == pytest.approx(pattern.flatten().tolist(), abs=1e-6)
     block = variable_identity(weights)
-    assert right.images[0].get_array().tolist() == pytest.approx(block.tolist())
+    torch.testing.assert_close(torch.tensor(right.images[0].get_array().tolist()), block)
     assert list(right.lines[0].get_xdata()) == block.argmax(1).tolist()

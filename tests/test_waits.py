@@ -159,7 +159,7 @@ def test_margins_problem_by_problem(side):
     tokens = torch.stack([t for t in tokens if (p := Problem.from_tokens(t, TASK)) and asked(p) == [getattr(p, side)]])
     rows = []
     for each, terms in zip(tokens, layer_2_terms(weights, tokens)[:, :, 1]):
-        target = int(TASK.value_positions(each[None])[0, side == "right"])
+        target = int(TASK.value_positions(each[None])[0, int(side == "right")])
         wrong = [int(j) for j in TASK.assigned_numbers(each[None])[0].nonzero() if int(j) != target]
         if wrong:
             rows.append(terms[:, target] - terms[:, wrong].mean(1))

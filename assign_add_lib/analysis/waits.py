@@ -24,7 +24,7 @@ from .history import variable_accuracy, variable_problems
 from .phases import arrival
 
 START = 3000  # the step at which the branches leave seed 42
-OTHER_STARTS = {0: 5000, 3: 4000, 4: 4000, 7: 4000, 8: 5000}  # the other seeds in which k and l are late: after c to j
+OTHER_STARTS = {0: 5000, 3: 4000, 4: 4000, 7: 4000}  # the other seeds in which k and l wait below 0.7, after c to j
 LATE = ("k", "l")  # the variables that are changed
 LEVERS = ("read", "own", "itself")
 PLACES = ("k right", "l right", "k left", "l left")
@@ -224,7 +224,7 @@ def followed(learner: StudyLearner, end: int, every: int = 100, settled: int = 5
             learner.advance()
 
 
-def branched(state, name: str, batches: int = 0, end: int = 10_000) -> pd.DataFrame:
+def branched(state: Path, name: str, batches: int = 0, end: int = 10_000, seed: int = 42) -> pd.DataFrame:
     """The rows of one branch of a seed's run, from a state saved at its start."""
     learner = StudyLearner(TrainConfig(seed=seed))
     learner.load(state)
