@@ -63,5 +63,5 @@ def test_attention_and_block_are_those_of_the_network():
     widths = [bar.get_width() for bar in left.patches]
     assert widths == pytest.approx(pattern.flatten().tolist(), abs=1e-6)
     block = variable_identity(weights)
-    torch.testing.assert_close(torch.tensor(right.images[0].get_array().tolist()), block)
+    torch.testing.assert_close(torch.from_numpy(right.images[0].get_array().data), block)
     assert list(right.lines[0].get_xdata()) == block.argmax(1).tolist()

@@ -106,8 +106,8 @@ def margin_paths(paths: Mapping[str, pd.DataFrame], window: tuple[int, int]) -> 
 
 
 def _ringed(axes: Axes, block: Tensor, names: Sequence[str], limit: float) -> None:
-    axes.imshow(block, cmap="RdBu_r", vmin=-limit, vmax=limit)
-    axes.plot(block.argmax(1), range(len(names)), "o", ms=7, mfc="none", color="black")
+    axes.imshow(block.numpy(), cmap="RdBu_r", vmin=-limit, vmax=limit)
+    axes.plot(block.argmax(1).tolist(), range(len(names)), "o", ms=7, mfc="none", color="black")
     axes.set_xticks(range(len(names)), names, fontsize=8)
     axes.set_yticks(range(len(names)), names, fontsize=8)
 
@@ -119,7 +119,7 @@ def attention_and_block(weights: Weights, tokens: Tensor, limit: float = 8) -> F
     figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.0))
     for layer, (offset, read) in enumerate(zip((-0.2, 0.2), pattern), 1):
         places = [place + offset for place in range(task.length)]
-        left.barh(places, read, 0.4, color=LAYER_COLOURS[layer], label=f"layer {layer}")
+        left.barh(places, read.tolist(), 0.4, color=LAYER_COLOURS[layer], label=f"layer {layer}")
     left.set_yticks(range(task.length), task.names(tokens), fontsize=7.5)
     left.set(xlim=(0, 1), title="attention of =", ylim=(task.length - 0.4, -0.6))
     left.legend(loc="upper right")
