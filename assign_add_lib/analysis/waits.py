@@ -1,0 +1,269 @@
+"""Waits: what holds a variable back in training, by slopes of the loss, and by changing one thing and training on.
+
+A *lever* is a way to change what `=` makes of a variable.  It can be moved from outside, by adding to attention scores
+(`nudged`), or in the weights, where three of them depend on the variable's embedding alone, and linearly (`lever_vectors`).
+A *branch* is a run that goes on from a step with one change.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, one_hot
+
+from ..circuits import OV, QK, layer_2_terms
+from ..engine.manifest import shipped_file
+from ..model import Weights, read_out, trace
+from ..sampling import Batch, Population
+from ..task import Split
+from ..training import StudyLearner, TrainConfig
+from .history import variable_accuracy, variable_problems
+from .phases import arrival
+
+START = 3000  # the step at which the branches leave seed 42
+OTHER_STARTS = {0: 5000, 3: 4000, 4: 4000, 7: 4000}  # the other seeds in which k and l wait below 0.7, after c to j
+LATE = ("k", "l")  # the variables that are changed
+LEVERS = ("read", "own", "itself")
+PLACES = ("k right", "l right", "k left", "l left")
+
+
+NUDGES = ("read", "name", "own", "itself")
+
+
+def nudged(weights: Weights, tokens: Tensor, **changes: Tensor) -> Tensor:
+    """Logits (batch, N) at `=` with something added to its scores, each change (V,) or (batch, V), one entry a variable.
+
+    `read`: added to the layer-1 score of `=` for the variable's token, wherever it stands.  The others change the layer-2
+    scores of `=`.  `own`: for a number, times what it holds of the variable.  `name`: the same, times what `=` holds of
+    the variable.  `itself`: for the variable's token as an operand.  What a number holds is its layer-1 attention to the
+    variable before it, what `=` holds its layer-1 attention to the operands.
+    """
+    w, task = weights, weights.task
+    kinds = one_hot(task.check(tokens), task.d_vocab)[..., task.first_variable :].to(w.W_E.dtype)  # (batch, pos, V)
+    none = kinds.new_zeros(task.n_variables)
+    read, name, own, itself = ((kinds * changes.get(each, none)[..., None, :]).sum(2) for each in NUDGES)  # (batch, pos)
+    x = w.W_E[tokens] + w.W_pos
+    scores = x @ QK(w, 1) @ x.mT
+    scores = torch.cat([scores[:, :-1], scores[:, -1:] + read[:, None]], 1)
+    future = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
+    A = scores.masked_fill(future, -torch.inf).softmax(-1)
+    stream = x + A @ (x @ OV(w, 1))
+    holds = torch.nn.functional.pad(A.diagonal(-1, 1, 2), (1, 0)) * task.assigned_numbers(tokens)  # (batch, pos)
+    operands = slice(task.left, task.right + 1)
+    asked = torch.einsum("bo,bov->bv", A[:, task.last, operands], kinds[:, operands])
+    named = torch.einsum("bpv,bv->bp", kinds, asked) * name  # the token of an asked variable: by how much it is asked
+    before = torch.nn.functional.pad((named + own)[:, :-1], (1, 0))
+    is_operand = torch.arange(tokens.shape[1], device=tokens.device) >= task.left
+    scores = torch.einsum("bd,de,bpe->bp", stream[:, task.last], QK(w, 2), stream) + holds * before + itself * is_operand
+    return read_out(w, stream[:, task.last] + torch.einsum("bp,bpd->bd", scores.softmax(1), stream) @ OV(w, 2))
+
+
+def slopes(weights: Weights, batch: Batch) -> dict[str, Tensor]:
+    """For each of `NUDGES`, the derivative (batch, V) of each problem's loss by the change for each variable, at zero."""
+    leaves = {name: torch.zeros(len(batch.tokens), weights.task.n_variables, requires_grad=True) for name in NUDGES}
+    with torch.enable_grad():
+        loss = cross_entropy(nudged(weights, batch.tokens, **leaves), batch.answers, reduction="sum")
+        return dict(zip(leaves, torch.autograd.grad(loss, list(leaves.values()))))
+
+
+def pull_and_push(slope: Tensor, tokens: Tensor, weights: Weights) -> tuple[Tensor, Tensor]:
+    """How strongly the mean loss pulls a lever up, (V,), by problems that ask for the variable and by those that do not."""
+    kinds = one_hot(tokens[:, weights.task.left : weights.task.last], weights.task.d_vocab)
+    asked = kinds[..., weights.task.first_variable :].any(1)
+    return -(slope * asked).sum(0) / len(tokens), -(slope * ~asked).sum(0) / len(tokens)
+
+
+NAME_TERMS = ("own · name", "name · name", "rest · name")
+
+
+def name_margins(weights: Weights, tokens: Tensor, side: str) -> Tensor:
+    """Mean margins (3,) of the three terms of layer 2's scores of `=` that meet a number's name, in 1-var problems (batch, pos).
+
+    A term's margin is its value at the number asked for, on this side, less its mean over the other assigned numbers;
+    problems without another are left out.  Order as in `NAME_TERMS`.
+    """
+    task = weights.task
+    terms = layer_2_terms(weights, tokens)[:, :, 1]  # (batch, 3, key)
+    candidates = task.assigned_numbers(tokens)
+    target = task.value_positions(tokens)[:, ("left", "right").index(side)]
+    right = one_hot(target, tokens.shape[1]).bool() & candidates
+    wrong = candidates & ~right
+    at_wrong = (terms * wrong[:, None]).sum(2) / wrong.sum(1, keepdim=True)
+    margin = (terms * right[:, None]).sum(2) - at_wrong
+    return margin[wrong.any(1)].mean(0)
+
+
+def lever_vectors(weights: Weights, tokens: Tensor) -> Tensor:
+    """Three directions (3, d_model), whose products with a variable's embedding are the levers of that variable.
+
+    `read`: the layer-1 score of `=` for its token.  `own`: the layer-2 score that `=`, by its own token and position,
+    gives to a number that holds it fully.  `itself`: the layer-2 score that the average `=` of these problems (batch, pos)
+    gives to its token.
+    """
+    task, activations = weights.task, trace(weights, weights.task.check(tokens))
+    own = weights.W_E[task.equal] + weights.W_pos[task.last]
+    average = (activations.resid_pre + activations.attn_out[:, 0])[:, task.last].mean(0)
+    QK2 = QK(weights, 2)
+    return torch.stack([own @ QK(weights, 1), own @ QK2 @ OV(weights, 1).T, average @ QK2])
+
+
+def smallest_change(vectors: Tensor, change: Tensor) -> Tensor:
+    """The shortest vector (d_model,) whose products with `vectors` (n, d_model) are `change` (n,)."""
+    V = vectors.double()
+    return (V.T @ torch.linalg.solve(V @ V.T, change.double())).to(vectors.dtype)
+
+
+@torch.no_grad()
+def release_row(weights: Weights, mixture: Batch, problems: Tensor) -> dict[str, float]:
+    """What moves the lever `own` of the late variables, as one row of data/history/release.csv.
+
+    For each: `own`, the lever less its mean over all variables; `pull` and `push`, how strongly the loss of the training
+    mixture draws it up, by problems that ask for the variable and by the others; and for it on the right, in the problems
+    (V, 2, batch, pos), the attention of layer 2's `=` to the number asked for and to the variable itself, and the accuracy.
+    """
+    task, row = weights.task, {}
+    pull, push = pull_and_push(slopes(weights, mixture)["own"], mixture.tokens, weights)
+    for name in LATE:
+        v = task.token(name) - task.first_variable
+        tokens = problems[v, 1]
+        own = weights.W_E[task.first_variable :] @ lever_vectors(weights, tokens)[1]
+        activations = trace(weights, tokens)
+        read, logits = activations.pattern[:, 1, task.last], activations.logits[:, -1]
+        row |= {
+            f"own {name}": (own[v] - own.mean()).item(),
+            f"pull {name}": pull[v].item(),
+            f"push {name}": push[v].item(),
+            f"number {name}": read.gather(1, task.value_positions(tokens)[:, 1:]).mean().item(),
+            f"itself {name}": read[:, task.right].mean().item(),
+            f"right {name}": (logits.argmax(1) == task.right_answers(tokens)).float().mean().item(),
+        }
+    return row
+
+
+class Branch(NamedTuple):
+    """One change at step `START`, from which training goes on."""
+
+    levers: tuple[str, ...] = ()  # for k and l, these levers are set to their mean over the ordinary variables
+    share: float = 1.0  # or moved this share of the way
+    aside: bool = False  # k and l are moved as far as for `itself`, in a random direction that turns no lever
+    weight_decay: float = 0.02
+    often: float = 1.0  # how often k and l are asked for on the right, relative to the study's mixture
+
+
+BRANCHES = {
+    "unchanged": Branch(),
+    "aside": Branch(aside=True),
+    "read": Branch(levers=("read",)),
+    "own": Branch(levers=("own",)),
+    "itself": Branch(levers=("itself",)),
+    "read, own": Branch(levers=("read", "own")),
+    "read, itself": Branch(levers=("read", "itself")),
+    "own, itself": Branch(levers=("own", "itself")),
+    "all three": Branch(levers=LEVERS),
+    "read, a quarter": Branch(levers=("read",), share=0.25),
+    "read, half": Branch(levers=("read",), share=0.5),
+    "read, three quarters": Branch(levers=("read",), share=0.75),
+    "asked twice as often": Branch(often=2.0),
+    "no weight decay": Branch(weight_decay=0.0),
+}
+
+
+@torch.no_grad()
+def changed_embeddings(weights: Weights, branch: Branch, split: Split) -> Tensor:
+    """The token embeddings (d_vocab, d_model) with the branch's change to k and l."""
+    task, W_E = weights.task, weights.W_E.clone()
+    problems = variable_problems(split).tokens.view(task.n_variables, 2, -1, task.length)
+    restricted = set(split.never_left) | set(split.never_right)
+    ordinary = [task.first_variable + v for v in range(task.n_variables) if v not in restricted]
+    for name in LATE:
+        row = task.token(name)
+        vectors = lever_vectors(weights, problems[row - task.first_variable, 1])
+        gap = vectors @ (weights.W_E[ordinary].mean(0) - weights.W_E[row])  # (3,)
+        turned = torch.tensor([branch.share * (lever in branch.levers) for lever in LEVERS])
+        if branch.aside:
+            drawn = torch.randn(weights.d_model, generator=torch.Generator().manual_seed(row))
+            drawn = drawn - smallest_change(vectors, vectors @ drawn)
+            as_far = smallest_change(vectors, gap * torch.tensor([0.0, 0.0, 1.0])).norm()
+            W_E[row] += drawn * as_far / drawn.norm()
+        elif branch.levers:
+            W_E[row] += smallest_change(vectors, gap * turned)
+    return W_E
+
+
+def take(learner: StudyLearner, branch: Branch, batches: int = 0) -> None:
+    """Change a learner as the branch says; `batches` other than 0 seeds the draw of its problems anew."""
+    weights = Weights(**{name: tensor.detach().clone() for name, tensor in learner.tensors.items()})
+    with torch.no_grad():
+        learner.tensors["W_E"].copy_(changed_embeddings(weights, branch, learner.split))
+    for group in learner.optimizer.param_groups:
+        group["weight_decay"] = branch.weight_decay
+    if branch.often != 1:
+        law, forms = learner.population, learner.population.forms.clone()
+        forms[:, [law.task.token(name) - law.task.first_variable for name in LATE]] *= branch.often
+        learner.population = Population(law.task, forms, law.pairs)
+    if batches:
+        learner.generator.manual_seed(batches)
+
+
+def followed(learner: StudyLearner, end: int, every: int = 100, settled: int = 5) -> Iterator[dict[str, float]]:
+    """Rows of accuracies of k and l, as training goes on to `end`, or until both have been above 0.7 on the right for a while."""
+    problems, task, calm = variable_problems(learner.split), learner.config.task, 0
+    columns = [task.token(name) - task.first_variable for name in LATE]
+    while True:
+        with torch.no_grad():
+            weights = Weights(**{name: tensor.detach() for name, tensor in learner.tensors.items()})
+            found = variable_accuracy(weights, problems)[columns]  # (late, side)
+        yield {"step": learner.step} | dict(zip(PLACES, [*found[:, 1].tolist(), *found[:, 0].tolist()]))
+        calm = calm + 1 if found[:, 1].min() > 0.7 else 0
+        if learner.step >= end or calm > settled:
+            return
+        for _ in range(every):
+            learner.advance()
+
+
+def branched(state: Path, name: str, batches: int = 0, end: int = 10_000, seed: int = 42) -> pd.DataFrame:
+    """The rows of one branch of a seed's run, from a state saved at its start."""
+    learner = StudyLearner(TrainConfig(seed=seed))
+    learner.load(state)
+    take(learner, BRANCHES[name], batches)
+    return pd.DataFrame(followed(learner, end)).assign(branch=name, batches=batches)
+
+
+def load_waits() -> pd.DataFrame:
+    """The shipped rows of all branches: branch, batches, step and the accuracy of the four late places."""
+    return pd.read_csv(shipped_file("history/waits.csv"))
+
+
+def load_other_waits() -> pd.DataFrame:
+    """The shipped rows of the branches `itself`, `read` and `aside` of the seeds in `OTHER_STARTS`, with a column seed."""
+    return pd.read_csv(shipped_file("history/waits-seeds.csv"))
+
+
+def load_release() -> pd.DataFrame:
+    """The shipped rows of `release_row` for seed 42, indexed by step."""
+    return pd.read_csv(shipped_file("history/release.csv"), index_col="step")
+
+
+def nudged_losses(weights: Weights, tokens: Tensor, variable: int, lever: str, amounts: Tensor) -> pd.DataFrame:
+    """Mean loss and share right on problems (batch, pos), for each amount added to a lever of one variable, by amount."""
+    target, one = weights.task.right_answers(tokens), torch.eye(weights.task.n_variables)[variable]
+    rows = {}
+    for amount in map(float, amounts):
+        logits = nudged(weights, tokens, **{lever: amount * one})
+        rows[amount] = cross_entropy(logits, target).item(), (logits.argmax(1) == target).float().mean().item()
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["loss", "right"])
+
+
+def released(rows: pd.DataFrame, level: float) -> pd.Series:
+    """For each branch and draw of batches, how many steps after `START` both k and l on the right have arrived at a level.
+
+    NaN where they have not by the end.
+    """
+    found = {}
+    for key, part in rows.groupby(["branch", "batches"], sort=False):
+        steps = [arrival(part.set_index("step")[place], level) for place in PLACES[:2]]
+        found[key] = None if None in steps else max(steps) - START
+    return pd.Series(found, dtype=float).rename_axis(["branch", "batches"])

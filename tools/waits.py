@@ -1,0 +1,89 @@
+"""Make waits.csv, waits-seeds.csv and release.csv in data/history: `python tools/waits.py`, about an hour of one core."""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from assign_add_lib.analysis.history import HistoryProblems
+from assign_add_lib.analysis.waits import BRANCHES, OTHER_STARTS, PLACES, START, branched, release_row
+from assign_add_lib.engine.files import write_atomic
+from assign_add_lib.engine.manifest import data_folder, write_manifest
+from assign_add_lib.model import Weights
+from assign_add_lib.training import StudyLearner, TrainConfig, load_run
+
+FILES = ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv")
+STEPS = {*range(600, 8800, 200), *range(8800, 9101, 10), *range(9200, 9700, 100)}  # of release.csv
+
+# how many draws of problems a branch gets, where it is not two
+DRAWS = {"unchanged": 3, "read, a quarter": 1, "read, half": 1, "read, three quarters": 1}
+
+
+def followed_run(state):
+    """Seed 42 up to the last of `STEPS`: its state saved at `START`, its rows of release.csv, a note where it is another run."""
+    learner, rows, shipped = StudyLearner(TrainConfig(seed=42)), {}, load_run("seed-42")
+    problems = HistoryProblems.draw(learner.split)
+    task = learner.config.task
+    places = problems.variables.tokens.view(task.n_variables, 2, -1, task.length)
+    while learner.step < max(STEPS):
+        learner.advance()
+        half = {name: tensor.detach().half().float() for name, tensor in learner.tensors.items()}
+        if learner.step == START:
+            learner.save(state)
+        if learner.step in STEPS:
+            rows[learner.step] = release_row(Weights(**half), problems.mixture, places)
+        if learner.step in shipped.steps and not all(map(torch.equal, half.values(), shipped.tensors(learner.step).values())):
+            print(f"note: at step {learner.step} this processor's seed 42 is not the shipped run")
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("step")
+
+
+def other_seed(folder, seed, start, further=1500):
+    """Three branches of another seed, each followed for so many steps more."""
+    state, tables = folder / f"state-{seed}.safetensors", []
+    if not state.exists():
+        learner = StudyLearner(TrainConfig(seed=seed))
+        while learner.step < start:
+            learner.advance()
+        learner.save(state)
+    for name in ("itself", "read", "aside"):
+        file = folder / f"seed-{seed}-{name}.csv"
+        if not file.exists():
+            rows = branched(state, name, end=start + further, seed=seed).assign(seed=seed)
+            write_atomic(file, rows.to_csv(index=False, lineterminator="\n"))
+        tables.append(pd.read_csv(file))
+    return pd.concat(tables)
+
+
+def keep(table, file, index):
+    """Write a table as a shipped file, and sign it."""
+    text = table.to_csv(index=index, float_format="%.4g", lineterminator="\n")
+    write_atomic(data_folder() / file, text)
+    write_manifest(made=[file])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", default="runs/waits", help="where each branch is kept as soon as it is trained")
+    arguments = parser.parse_args()
+    folder = Path(arguments.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    state, release, tables = folder / "state.safetensors", folder / "release.csv", []
+    if not (state.exists() and release.exists()):
+        write_atomic(release, followed_run(state).to_csv(lineterminator="\n"))
+    for name in BRANCHES:
+        for batches in range(DRAWS.get(name, 2)):
+            file = folder / f"{name}-{batches}.csv"
+            if not file.exists():
+                write_atomic(file, branched(state, name, batches).to_csv(index=False, lineterminator="\n"))
+            tables.append(pd.read_csv(file))
+            print(name, batches, len(tables[-1]), flush=True)
+    others = pd.concat([other_seed(folder, *each) for each in OTHER_STARTS.items()])
+    keep(pd.concat(tables)[["branch", "batches", "step", *PLACES]], FILES[0], index=False)
+    keep(others[["seed", "branch", "step", *PLACES]], FILES[2], index=False)
+    keep(pd.read_csv(release, index_col="step"), FILES[1], index=True)
+
+
+if __name__ == "__main__":
+    main()
