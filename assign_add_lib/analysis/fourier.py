@@ -99,7 +99,7 @@ def single_waves(h: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
     """
     (A, alpha), (G, gamma) = amplitudes_and_phases(h), amplitudes_and_phases(out.T)
     k, neuron = A[1:].argmax(0) + 1, torch.arange(h.shape[1])
-    angle = 2 * math.pi * k * torch.arange(len(h))[:, None] / len(h)  # (N, neurons)
+    angle = 2 * math.pi / len(h) * torch.arange(len(h), dtype=torch.float64)[:, None] * k  # (N, neurons)
     left = A[k, neuron] * (angle + alpha[k, neuron]).cos()
     return left.to(h.dtype), (G[k, neuron] * (angle + gamma[k, neuron]).cos()).T.to(out.dtype)
 
