@@ -10,7 +10,7 @@ from .chapter_03 import first_step, informed_score, logits_at, loss, phase_start
 from .chapter_04 import blame, calibration_error, evidence, renamed, rote_score
 from .chapter_05 import assigned_twice, effective_keys, same_variable, top_two_share
 from .chapter_06 import alone, control_levels, from_positions, proof_applies, sharing
-from .chapter_07 import fourier_spectrum, irrelevance, shifted, subtracting
+from .chapter_07 import irrelevance, rote, singles_out, sparing, subtracting
 from .chapter_08 import binding_scores, latest_variable, memory, reads_previous
 from .chapter_09 import doubled, interval, swapped, without_term
 from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previous, uneven_answer
