@@ -198,7 +198,7 @@ def test_plain_logits_are_the_networks():
 
 
 def test_margins_by_loops(logits):
-    found = fourier.margins(logits)
+    found = fourier.pair_margins(logits)
     for x in range(11):
         for y in range(11):
             row, right = logits[x, y].tolist(), (x + y) % 11

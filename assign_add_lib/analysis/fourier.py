@@ -167,7 +167,7 @@ def plain_logits(weights: Weights) -> Tensor:
     return last_logits(weights, tokens).view(*[task.n_numbers] * 3)
 
 
-def margins(logits: Tensor) -> Tensor:
+def pair_margins(logits: Tensor) -> Tensor:
     """The right answer's logit less the largest other one, (x, y), from logits (x, y, q)."""
     x = torch.arange(len(logits))
     wrong = logits.scatter(2, ((x[:, None] + x) % len(x))[..., None], -torch.inf).max(2).values
