@@ -144,6 +144,72 @@ def test_symmetricity_of_symmetric_and_lopsided_functions():
     assert torch.allclose(lopsided, torch.cosine_similarity(M, other, dim=0)[q])
 
 
+@pytest.fixture
+def pairs():
+    return torch.randn(11, 11, 4, generator=torch.Generator().manual_seed(4), dtype=torch.float64) + 0.3
+
+
+def test_sum_waves_are_orthonormal_and_span_what_depends_on_the_sum(pairs):
+    waves = fourier.sum_waves(11, range(1, 6))
+    assert torch.allclose(waves.T @ waves, torch.eye(10, dtype=torch.float64), atol=1e-12)
+    table = pairs.numpy()
+    by_sum = np.array([[np.mean([table[a, (x + y - a) % 11] for a in range(11)], 0) for y in range(11)] for x in range(11)])
+    assert np.allclose(fourier.restricted(pairs, range(1, 6)), by_sum)
+    assert fourier.sum_share(pairs, range(1, 6)) == pytest.approx(by_sum.var((0, 1)).sum() / table.var((0, 1)).sum())
+
+
+def test_restricted_and_excluded_are_numpys_fft_with_terms_set_to_zero(pairs):
+    transformed = np.fft.fft2(pairs.numpy(), axes=(0, 1))
+    j, k = np.meshgrid(np.arange(11), np.arange(11), indexing="ij")
+    on_sum = (j == k) & np.isin(j, [2, 5, 6, 9])  # frequencies 2 and 5, and their mirror images
+    kept = np.fft.ifft2(transformed * (on_sum | ((j == 0) & (k == 0)))[..., None], axes=(0, 1)).real
+    rest = np.fft.ifft2(transformed * ~on_sum[..., None], axes=(0, 1)).real
+    assert np.allclose(fourier.restricted(pairs, [2, 5]), kept)
+    assert np.allclose(fourier.excluded(pairs, [2, 5]), rest)
+
+
+def test_pair_spectrum_is_numpys_two_dimensional_fft(pairs):
+    energy = (np.abs(np.fft.fft2(pairs.numpy(), axes=(0, 1))) ** 2).sum(2)
+    energy[0, 0] = 0
+    folded = np.zeros((6, 6))
+    for j in range(11):
+        for k in range(11):
+            folded[min(j, 11 - j), min(k, 11 - k)] += energy[j, k]
+    assert np.allclose(fourier.pair_spectrum(pairs), folded / folded.sum())
+
+
+def test_single_waves_keep_planted_ones():
+    x = 2 * math.pi * torch.arange(N, dtype=torch.float64) / N
+    h = torch.stack([3 * (4 * x + 1).cos(), 2 * (9 * x - 2).cos()], 1)
+    out = torch.stack([(4 * x + 2).cos(), 5 * (9 * x + 0.5).cos()])
+    other = (7 * x).sin()
+    left, right = fourier.single_waves(h + other[:, None] + 6, out + 8 * other)
+    assert torch.allclose(left, h, atol=1e-6)
+    assert torch.allclose(right, out, atol=1e-6)
+
+
+def test_plain_logits_are_the_networks():
+    weights = Weights.init(Task(11, 3, 10), seed=1, d_model=12, d_mlp=20)
+    logits = fourier.plain_logits(weights)
+    pad, plus, equal = weights.task.pad, weights.task.plus, weights.task.equal
+    for x, y in ((0, 0), (3, 7), (10, 2)):
+        tokens = torch.tensor([[pad] * weights.task.room + [plus, x, y, equal]])
+        assert torch.allclose(logits[x, y], forward(weights, tokens)[0, -1], atol=1e-5)
+
+
+def test_margins_by_loops(logits):
+    found = fourier.pair_margins(logits)
+    for x in range(11):
+        for y in range(11):
+            row, right = logits[x, y].tolist(), (x + y) % 11
+            assert found[x, y].item() == pytest.approx(row[right] - max(row[:right] + row[right + 1 :]))
+
+
+def test_even_phases_of_two_frequencies():
+    found = fourier.even_phases(torch.tensor([3, 5, 3, 3, 5])) * 180 / math.pi
+    assert found.tolist() == pytest.approx([0, 0, 120, 240, 180])
+
+
 def test_operand_logits_are_the_networks():
     task = Task(11, 3, 10)
     weights = Weights.init(task, seed=1, d_model=12, d_mlp=20)

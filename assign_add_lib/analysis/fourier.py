@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..circuits import OV
+from ..circuits import OV, last_logits
 from ..model import Weights, trace
 
 
@@ -92,6 +92,18 @@ def fit_neurons(pre: Tensor) -> Fits:
     return Fits(share, A, alpha, B, beta)
 
 
+def single_waves(h: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
+    """Neurons reduced to one wave: h (N, neurons) and out (neurons, N), each kept at the neuron's best-fitting frequency alone.
+
+    The frequency is the one that explains most of a column of h, here and at the output; the constants go too.
+    """
+    (A, alpha), (G, gamma) = amplitudes_and_phases(h), amplitudes_and_phases(out.T)
+    k, neuron = A[1:].argmax(0) + 1, torch.arange(h.shape[1])
+    angle = 2 * math.pi / len(h) * torch.arange(len(h), dtype=torch.float64)[:, None] * k  # (N, neurons)
+    left = A[k, neuron] * (angle + alpha[k, neuron]).cos()
+    return left.to(h.dtype), (G[k, neuron] * (angle + gamma[k, neuron]).cos()).T.to(out.dtype)
+
+
 def number_table(weights: Weights) -> Tensor:
     """E OV2: what layer 2 passes on of each number, (N, d_model)."""
     return weights.W_E[: weights.task.n_numbers] @ OV(weights, 2)
@@ -100,6 +112,66 @@ def number_table(weights: Weights) -> Tensor:
 def pair_logits(left: Tensor, right: Tensor, out: Tensor, activation: Callable = torch.relu) -> Tensor:
     """Logits (x, y, q) of activation(left[x] + right[y]) out, for left and right (N, neurons) and out (neurons, N)."""
     return activation(left[:, None] + right) @ out
+
+
+def sum_waves(N: int, ks: Sequence[int]) -> Tensor:
+    """Orthonormal functions of the pair (x, y), as columns (N^2, 2 len(ks)): cos and sin of 2 pi k (x + y) / N for each k > 0."""
+    x = torch.arange(N, dtype=torch.float64)
+    angle = 2 * math.pi * (x[:, None] + x).flatten()[:, None] * torch.tensor(list(ks), dtype=torch.float64) / N  # (pairs, ks)
+    return math.sqrt(2) / N * torch.stack([angle.cos(), angle.sin()], 2).flatten(1)
+
+
+def sum_share(table: Tensor, ks: Sequence[int]) -> float:
+    """The share of a table's variance over the pairs (x, y) that lies on the `sum_waves` of ks, for a table (N, N, ...)."""
+    rows = table.double().flatten(0, 1).flatten(1)
+    rows = rows - rows.mean(0)
+    return ((sum_waves(len(table), ks).T @ rows).square().sum() / rows.square().sum()).item()
+
+
+def pair_spectrum(table: Tensor) -> Tensor:
+    """The share of a table's variance over (x, y) at each pair of frequencies, (K + 1, K + 1), for a table (N, N, columns).
+
+    Entry (j, k) belongs to waves of frequency j in x times waves of frequency k in y: the two-dimensional Fourier transform.
+    """
+    N, waves = len(table), basis(len(table))
+    energy = torch.einsum("xi,xyn,yj->ijn", waves, table.double(), waves).square().sum(2)
+    energy[0, 0] = 0  # the mean is no variance
+    fold = torch.nn.functional.one_hot(frequencies(N)).double()  # (N, K + 1)
+    return fold.T @ energy @ fold / energy.sum()
+
+
+def restricted(logits: Tensor, ks: Sequence[int]) -> Tensor:
+    """Logits (x, y, q) with nothing left of them, as functions of the pair, but their mean and the `sum_waves` of ks.
+
+    Their cross entropy is the restricted loss of Nanda et al. 2023.
+    """
+    rows, waves = logits.double().flatten(0, 1), sum_waves(len(logits), ks)
+    return (rows.mean(0) + waves @ (waves.T @ rows)).view(logits.shape).to(logits.dtype)
+
+
+def excluded(logits: Tensor, ks: Sequence[int]) -> Tensor:
+    """Logits (x, y, q) without the `sum_waves` of ks.
+
+    Their cross entropy on training pairs is the excluded loss of Nanda et al. 2023.
+    """
+    rows, waves = logits.double().flatten(0, 1), sum_waves(len(logits), ks)
+    return (rows - waves @ (waves.T @ rows)).view(logits.shape).to(logits.dtype)
+
+
+def plain_logits(weights: Weights) -> Tensor:
+    """The whole network's logits (x, y, q) for all sums of two typed numbers, PADs and nothing else before them."""
+    task = weights.task
+    x, y = torch.cartesian_prod(*[torch.arange(task.n_numbers)] * 2).T
+    tokens = torch.full((len(x), task.length), task.pad)
+    tokens[:, task.room], tokens[:, task.left], tokens[:, task.right], tokens[:, task.last] = task.plus, x, y, task.equal
+    return last_logits(weights, tokens).view(*[task.n_numbers] * 3)
+
+
+def pair_margins(logits: Tensor) -> Tensor:
+    """The right answer's logit less the largest other one, (x, y), from logits (x, y, q)."""
+    x = torch.arange(len(logits))
+    wrong = logits.scatter(2, ((x[:, None] + x) % len(x))[..., None], -torch.inf).max(2).values
+    return right_logits(logits) - wrong
 
 
 def right_logits(logits: Tensor) -> Tensor:
@@ -172,6 +244,12 @@ def by_angle(pairs: Tensor, k: int) -> Tensor:
     m = torch.minimum(turned, N - turned).flatten()
     total = torch.zeros(N // 2 + 1, dtype=pairs.dtype).index_add(0, m, pairs.flatten())
     return total / torch.bincount(m, minlength=N // 2 + 1)
+
+
+def even_phases(ks: Tensor) -> Tensor:
+    """Phases (neurons,) in radians, spread evenly over the whole circle among the neurons of each frequency in ks (neurons,)."""
+    same = ks[:, None] == ks
+    return 2 * math.pi * same.tril(-1).sum(1) / same.sum(1)
 
 
 def analytic_mlp(N: int, ks: Tensor, alpha: Tensor, beta: Tensor) -> tuple[Tensor, Tensor, Tensor]:

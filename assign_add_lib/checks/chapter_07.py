@@ -7,47 +7,51 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..task import STUDY
+from ..analysis import fourier
+from ..task import STUDY, Split
 from .common import as_tensor, exercise, expect
 
 
 @exercise
-def fourier_spectrum(answer: Callable) -> None:
-    """Exercise 7.1: `answer(f)` is the share of energy of a function (N,) at each frequency, ((N + 1) / 2,)."""
-    for N in (5, 7, *random.choices(range(9, 61, 2), k=6)):
-        f = torch.randn(N, dtype=torch.float64) + random.choice([-1, 1])
-        given = as_tensor(answer(f.clone()), (N // 2 + 1,), f"the spectrum for N = {N}").double()
-        expect(bool((given >= -1e-9).all()), "a share is negative; square before you add")
-        energy = torch.fft.fft(f).abs().square()
-        halves = energy[: N // 2 + 1]  # frequency -k left out
-        truth = torch.cat([halves[:1], 2 * halves[1:]]) / energy.sum()
-        if not torch.allclose(given, truth, atol=1e-5):
-            unfolded = any(torch.allclose(given, halves / total, atol=1e-6) for total in (halves.sum(), energy.sum()))
-            expect(not unfolded, "frequency k counts once, like the constant; it has a cosine and a sine, two directions")
-            total, k = float(given.sum()), int((given - truth).abs().argmax())
-            expect(abs(total - 1) < 1e-5, f"the shares sum to {total:.4f}, not to 1; are all waves of length 1?")
-            expect(False, f"for N = {N} it gives frequency {k} the share {given[k]:.4f}; it should be {truth[k]:.4f}")
+def singles_out(answer: Callable) -> None:
+    """Exercise 7.1: `answer(N, ks)` is whether the sum of waves with these frequencies has its one crest at the answer."""
+    chosen = [(60, [k]) for k in (1, 2, 7, 24)] + [(60, [4, 15]), (60, [4, 6]), (59, [29]), (36, [4, 9]), (35, [5, 10])]
+    for N, ks in chosen + [(N, random.sample(range(1, N), random.randint(1, 3))) for N in random.choices(range(6, 61), k=30)]:
+        given = answer(N, list(ks))
+        expect(given is not None, "your function returns nothing yet")
+        expect(isinstance(given, bool), f"it should return True or False, not {given!r}")
+        away = torch.arange(N, dtype=torch.float64)
+        wave = (2 * math.pi * torch.tensor(ks, dtype=torch.float64)[:, None] * away / N).cos().sum(0)
+        crests = int((wave > len(ks) - 1e-9).sum())
+        if given and crests > 1:
+            words = f"modulo {N}, frequencies {ks} have {crests} answers at their highest value, not one"
+            expect(all(math.gcd(k, N) > 1 for k in ks) or len(ks) > 1, words + "; which of them share the crest of one wave?")
+            expect(False, words)
+        words = f"modulo {N}, frequencies {ks} do single out the answer"
+        alone = any(math.gcd(k, N) == 1 for k in ks)
+        expect(given or crests > 1 or alone, words + ", though none of them does so alone: where are all waves high at once?")
+        expect(given or crests > 1, words)
 
 
 @exercise
-def shifted(answer: Callable) -> None:
-    """Exercise 7.2: `answer(a, b, k, s)` are the coefficients of x -> f(x + s) for f = a cos + b sin of frequency k."""
+def rote(answer: Callable) -> None:
+    """Exercise 7.2: `answer(train_pairs, size)` are logits (59, 59, 59) of a solver that knows training pairs alone."""
     N = STUDY.n_numbers
-    for _ in range(10):
-        (a, b), k, s = torch.randn(2).tolist(), random.randint(1, N // 2), random.randint(1, N - 1)
-        angle = 2 * math.pi * k * torch.arange(N, dtype=torch.float64) / N
-        given = as_tensor(answer(a, b, k, s), (2,), "the answer").double()
-        turned = [a * (angle + turn).cos() + b * (angle + turn).sin() for turn in (angle[s], -angle[s])]  # f(x + s), f(x - s)
-        waves = torch.stack([angle.cos(), angle.sin()])
-        truth, other_way = (2 / N * waves @ wave for wave in turned)
-        right = torch.allclose(given, truth, atol=1e-4)
-        expect(right or not torch.allclose(given, other_way, atol=1e-4), "that is f(x - s), the shift the other way")
-        length = float(given.norm()) / math.hypot(a, b)
-        expect(
-            abs(length - 1) < 1e-3, f"a shift is a rotation and keeps the length of (a, b); yours multiplies it by {length:.3f}"
-        )
-        words = f"for a={a:.2f}, b={b:.2f}, k={k}, s={s} it gives ({given[0]:.3f}, {given[1]:.3f}); "
-        expect(right, words + f"f(x + s) has ({truth[0]:.3f}, {truth[1]:.3f})")
+    for seed in random.sample(range(1000), 2):
+        known, size = Split.draw(STUDY, seed).train_pairs, random.choice([5.0, 10.0, 20.0])
+        logits = as_tensor(answer(known.clone(), size), (N, N, N), "the logits").double()
+        unknown = logits[~known]
+        tells = bool((unknown != unknown[:, :1]).any())
+        expect(not tells, "on a pair that is not in training all logits must be 0; yours prefer some answer there")
+        x = torch.arange(N)
+        right = logits.gather(2, ((x[:, None] + x) % N)[..., None]).squeeze(2)
+        words = "a training pair must have the right answer's logit at `size`"
+        expect(bool((right[known] - size).abs().max() < 1e-6), words + f"; yours has {float(right[known][0]):.3g} for {size:g}")
+        wrong = logits.sum(2)[known] - right[known]
+        expect(bool(wrong.abs().max() < 1e-6), "a training pair must have 0 at all wrong answers")
+        kept = fourier.restricted(logits, random.sample(range(1, N // 2 + 1), 9))
+        best = kept.argmax(2)[~known] == ((x[:, None] + x) % N)[~known]
+        expect(float(best.double().mean()) > 0.9, "restricted to nine waves it should be right on held-out pairs, and is not")
 
 
 @exercise
@@ -95,3 +99,30 @@ def irrelevance(answer: Callable) -> None:
         truth = _irrelevance(right, difference)
         near = min(abs(given - truth), abs(given - _irrelevance(right, difference, 1)))  # either standard deviation will do
         expect(near < 1e-4, f"for logits of shape ({N}, {N}, {N}) it gives {given:.4f}; it should be {truth:.4f}")
+
+
+@exercise
+def sparing(answer: Callable) -> None:
+    """Exercise 7.5: `answer(pairs, generator, spared)` are weights (batch, 3) that never read a spared number the more."""
+    N = STUDY.n_numbers
+    for seed in range(2):
+        generator = torch.Generator().manual_seed(random.randrange(1000) + seed)
+        spared = torch.zeros(N, dtype=torch.bool)
+        spared[random.sample(range(N), 10)] = True
+        pairs = torch.randint(N, (4000, 2), generator=generator)
+        given = as_tensor(answer(pairs.clone(), generator, spared.clone()), (4000, 3), "the weights")
+        expect(bool((given.sum(1) - 1).abs().max() < 1e-4), "the three weights of a problem should sum to 1")
+        expect(bool(given[:, 2].abs().max() < 1e-6), "the stranger, the third weight, should have none")
+        p, (left, right) = given[:, 0], spared[pairs].T
+        more = ((p > 0.5 + 1e-6) & left) | ((p < 0.5 - 1e-6) & right)
+        words = f"a spared number is read more than its partner in {int(more.sum())} of 4000 problems"
+        expect(bool((more & ~(left & right)).any() or not more.any()), words + "; mind those in which both numbers are spared")
+        expect(not more.any(), words)
+        free, words = p[~left & ~right], "problems without a spared number should be read as before, from 0.1 to 0.9"
+        ends = f"; yours lie between {free.min():.2f} and {free.max():.2f}"
+        expect(bool(free.min() < 0.15) and bool(free.max() > 0.85), words + ends)
+        expect(bool((p.min() > 0.1 - 1e-6) & (p.max() < 0.9 + 1e-6)), "the shares should stay between 0.1 and 0.9")
+        partner = p[left & ~right]
+        expect(
+            bool(partner.min() < 0.2), "a spared number should still be read, with shares from 0.1 to 0.5, not always one half"
+        )
