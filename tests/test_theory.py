@@ -327,6 +327,27 @@ def test_cosine():
     assert theory.cosine(A, torch.eye(2)) == pytest.approx(2**-0.5)
 
 
+def test_cosines_in_the_span_are_those_of_the_matrices():
+    generator = torch.Generator().manual_seed(0)
+    G, m, Q = (torch.randn(*shape, generator=generator) for shape in ((9, 9), (4, 9), (5, 4, 4)))
+    expected = [theory.cosine(G, m.T @ q @ m) for q in Q]
+    assert theory.cosine_in_span(G, m, Q).tolist() == pytest.approx(expected, abs=1e-5)
+    assert theory.share_in(G, 0.25 * G) == pytest.approx(0.25)
+    rotated = G @ torch.linalg.qr(torch.randn(9, 9, generator=generator))[0]
+    along = (rotated * G).sum() / G.norm() ** 2
+    assert theory.share_in(G, rotated) == pytest.approx(along.item(), abs=1e-6)
+
+
+def test_delivery_is_the_attention_of_layer_1(trained):
+    study, w, problems = trained
+    tokens = problems.tokens[:60]
+    pattern = trace(w, tokens).pattern[:, 0]
+    for row, A, found in zip(tokens.tolist(), pattern, theory.delivery(w, tokens)):
+        operand = 13 if row[13] >= 62 else 14
+        name = row.index(row[operand])
+        assert torch.allclose(found, torch.stack([A[15, operand], A[name + 1, name]]), rtol=0, atol=1e-12)
+
+
 def test_untrained_network_has_no_look_up_gradient():
     study = load_run("seed-42")
     problems = evaluation_populations(study.split)["1-var train"].sample(200, torch.Generator().manual_seed(0))
@@ -460,6 +481,29 @@ def test_step_with_random_embeddings_is_that_of_vectors():
     truth = rows @ stepped.detach() @ rows.T
     found = theory.step_with(setting, rows @ rows.T, tokens, torch.full((40,), 1 / 40, dtype=torch.float64))
     assert torch.allclose(found, truth, rtol=1e-9, atol=1e-9)
+
+
+def test_steps_with_embeddings_that_are_orthonormal_are_plain_steps():
+    setting = small(7, 4, 10, 2, 0.5, 1.0, 2.0)
+    eye = torch.eye(dimensions(setting.task), dtype=torch.float64)
+    found = theory.follow_with(setting, eye, 3, torch.Generator().manual_seed(2), batch=30)
+    W, generator = setting.initial(), torch.Generator().manual_seed(2)
+    for _ in range(3):
+        tokens = theory.draw(setting, 1, 30, generator)
+        G = theory.gradient(setting, W, tokens, torch.full((30,), 1 / 30, dtype=torch.float64))
+        W = W - 0.1 * G / G.abs().max()
+    assert torch.allclose(found, W, rtol=0, atol=1e-12)
+
+
+def test_without_the_operands_own_votes():
+    setting = Setting(lam=3.0)
+    task, tokens = setting.task, theory.draw(setting, 1, 40, torch.Generator().manual_seed(9))
+    votes = theory.votes(setting, setting.initial(), tokens)
+    left = theory.without_operand(task, votes, tokens)
+    for row, before, after in zip(tokens.tolist(), votes, left):
+        y = task.left if row[task.left] < task.n_numbers else task.right
+        assert before[y, y] != 0 and after[y, y] == 0
+        assert ((before - after) != 0).sum() == 1
 
 
 def test_gram_of_random_embeddings():

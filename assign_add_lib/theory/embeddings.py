@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..task import Task
-from .population import gradient
+from .population import draw, gradient
 from .setting import Setting, coordinates, dimensions
 
 
@@ -28,3 +28,14 @@ def step_with(setting: Setting, gram: Tensor, tokens: Tensor, weight: Tensor) ->
     """
     start = gram @ setting.initial() @ gram
     return start - setting.step_size * gram @ gradient(setting, start, tokens, weight) @ gram
+
+
+def follow_with(
+    setting: Setting, gram: Tensor, steps: int, generator: torch.Generator, batch: int = 512, size: float = 0.1
+) -> Tensor:
+    """The scores (D, D) after many steps, each on a fresh batch of one-variable problems; the largest entry moves by `size`."""
+    weight, W = torch.full((batch,), 1 / batch, dtype=torch.float64), gram @ setting.initial() @ gram
+    for _ in range(steps):
+        direction = -gram @ gradient(setting, W, draw(setting, 1, batch, generator), weight) @ gram
+        W = W + size * direction / direction.abs().max()
+    return W

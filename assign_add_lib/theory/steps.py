@@ -65,6 +65,13 @@ def descent_of(task: Task, each: Tensor, a: Tensor, tokens: Tensor, batch: int =
     return total / len(tokens)
 
 
+def without_operand(task: Task, each: Tensor, tokens: Tensor) -> Tensor:
+    """`votes` (batch, pos, pos) of one-variable problems without those of the number operand with itself."""
+    each, places = each.clone(), [task.left, task.right]
+    each[:, places, places] = 0
+    return each
+
+
 def pull_sources(setting: Setting, W: Tensor) -> dict[str, dict[str, float]]:
     """The mean pull on the score of some numbers, -dL/dscore / gamma, by its source, over all one-variable sequences.
 
