@@ -16,6 +16,6 @@ from .chapter_09 import doubled, interval, swapped, without_term
 from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previous, uneven_answer
 from .chapter_11 import asked_share, steepest, steps_to_half, two_averages
 from .chapter_12 import by_luck, enough, least_share, median_ends, verdict_of
-from .chapter_13 import enough_step, equal_for_good, null, number_operand, signal, sure_share, zero_variable_answer
+from .chapter_13 import enough_step, equal_for_good, null, number_operand, sure_share
 from .chapter_15 import connected, may_look, other_modules, refined
 from .common import report

@@ -34,7 +34,7 @@ def sure_share(answer: Callable) -> None:
 
 @exercise
 def enough_step(answer: Callable) -> None:
-    """Exercise 13.2: `answer(K)` is the smallest h from which every two-variable problem with K assignments is right."""
+    """Exercise 13.3: `answer(K)` is the smallest h from which every two-variable problem with K assignments is right."""
     N = 59
     for K in (3, 4, 6):
         low, high = -1.0, 5.0
@@ -60,46 +60,8 @@ def enough_step(answer: Callable) -> None:
 
 
 @exercise
-def zero_variable_answer(answer: Callable) -> None:
-    """Exercise 13.3: `answer(left, right)` is what the network answers after a step in which the variable was always left."""
-    setting = Setting(lam=8.0, gamma=1e-6, rho=1.0)
-    W = setting.initial() + setting.step_size * theory.exact(setting)
-    generator = torch.Generator().manual_seed(random.randrange(2**31))
-    tokens = theory.draw(Setting(assignments=4), 0, 30, generator)
-    for row, said in zip(tokens.tolist(), theory.logits(setting, W, tokens).argmax(1).tolist()):
-        left, right = row[STUDY.left], row[STUDY.right]
-        given = int(as_tensor(answer(left, right), (), "the answer"))
-        words = f"for {left} + {right} you predict {given}; the network says {said}"
-        if given == (left + right) % STUDY.n_numbers:
-            words += ". That is the right answer; does the network still see both numbers?"
-        elif given == 2 * left % STUDY.n_numbers:
-            words += ". Which of the two positions was pushed down?"
-        expect(given == said, words)
-
-
-def _one_of_each(setting: Setting) -> torch.Tensor:
-    """The theorem's step by autograd."""
-    found = theory.gradient(setting, setting.initial(), *theory.representatives(setting))
-    return -setting.step_size * theory.symmetrised(setting.task, found)
-
-
-@exercise
-def signal(answer: Callable) -> None:
-    """Exercise 13.4: `answer(alpha, epsilon, gamma, N)` is the coefficient of the memory after the step, for any gamma."""
-    for N, gamma in ((7, 1e-3), (7, 2.0), (59, 0.5), (59, 30.0), (31, 8.0)):
-        setting = Setting(Task(N), random.uniform(1, 6), gamma, rho=1.0)
-        moved = theory.coordinates(setting.task)["moved variable"]
-        truth = _one_of_each(setting)[moved, moved][0, 0].item()
-        given = float(as_tensor(answer(setting.alpha, setting.epsilon, gamma, N), (), "the coefficient"))
-        words = f"for N = {N}, lambda = {setting.lam:.2f}, gamma = {gamma} it gives {given:.6f}; autograd gives {truth:.6f}"
-        if abs(given - (1 - 4 * setting.epsilon)) < 1e-6:
-            words += ". That is the limit for gamma = 0"
-        expect(abs(given - truth) < 1e-6, words)
-
-
-@exercise
 def number_operand(answer: Callable) -> None:
-    """Exercise 13.5: `answer(alpha, epsilon, p, N, V)` is the step at (p_14, q0) if x = y has probability p."""
+    """Exercise 13.2: `answer(alpha, epsilon, p, N, V)` is the step at (p_14, q0) if x = y has probability p."""
     for N, V, T in ((7, 3, 8), (11, 4, 10)):
         setting = Setting(Task(N, V, T), random.uniform(1, 5), 1e-11, rho=1.0)
         task = setting.task
@@ -120,7 +82,7 @@ def number_operand(answer: Callable) -> None:
 
 @exercise
 def equal_for_good(answer: Callable) -> None:
-    """Exercise 13.6: `answer(K, asked)` says whether W[e_v, e_v] = W[e_v, q0] at every step of training on such problems."""
+    """Exercise 13.4: `answer(K, asked)` says whether W[e_v, e_v] = W[e_v, q0] at every step of training on such problems."""
     for K, asked in ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2)):
         setting = Setting(lam=4.0, gamma=0.5, assignments=K)
         W = theory.follow([(setting, 8)], asked=asked)[-1]
@@ -137,7 +99,7 @@ def equal_for_good(answer: Callable) -> None:
 
 @exercise
 def null(answer: Callable) -> None:
-    """Exercise 13.7: `answer(m, generator)` is a random matrix in the span of the names that pairs no name with itself."""
+    """Exercise 13.5: `answer(m, generator)` is a random matrix in the span of the names that pairs no name with itself."""
     m = torch.randn(12, 128, generator=torch.Generator().manual_seed(random.randrange(2**31)))
     generator = torch.Generator().manual_seed(random.randrange(2**31))
     back, drawn = torch.linalg.pinv(m), []

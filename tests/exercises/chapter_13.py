@@ -6,47 +6,31 @@ import torch
 
 
 def matching(m, generator):
-    """An answer to exercise 13.7 that leaves some names in their places."""
+    """An answer to exercise 13.5 that leaves some names in their places."""
     return m.T @ m[torch.tensor([0, *range(2, 12), 1])]
 
 
 def fixed(m, generator):
-    """An answer to exercise 13.7 without chance."""
+    """An answer to exercise 13.5 without chance."""
     return m.T @ m.roll(1, 0)
 
 
 def isotropic(m, generator):
-    """An answer to exercise 13.7 that leaves the names."""
+    """An answer to exercise 13.5 that leaves the names."""
     u = torch.randn(12, 128, generator=generator)
     return u.T @ u.roll(1, 0)
 
 
 def hollow(m, generator):
-    """Another right answer to exercise 13.7: any coefficients but those of a name with itself."""
+    """Another right answer to exercise 13.5: any coefficients but those of a name with itself."""
     Q = torch.randn(12, 12, generator=generator)
     return m.T @ (Q - Q.diag().diag()) @ m
 
 
 def derangement(m, generator):
-    """Another right answer to exercise 13.7: a cycle through all names in random order."""
+    """Another right answer to exercise 13.5: a cycle through all names in random order."""
     order = torch.rand(12, generator=generator).argsort()
     return m[order].T @ m[order.roll(1)]
-
-
-def strength(loud=True, own=True):
-    """An answer to exercise 13.4 without the loud vote, or without the case x = y."""
-
-    def signal(alpha, epsilon, gamma, N):
-        a, e, exp = alpha, epsilon, math.exp
-        votes = [exp(gamma * F) for F in (a * a, e * e, 2 * a * e)]
-        Z = N - 3 + sum(votes)
-        mixed = 2 * a * e * (1 - votes[2] / Z)
-        Y, X = mixed - loud * 2 * a * a * votes[0] / Z, mixed - 2 * e * e * votes[1] / Z
-        wrong = own * (N - 1) / (N - 1 + exp(gamma * (a + e) ** 2))
-        Y, X = ((1 - 1 / N) * pull + 2 * each * (a + e) * wrong / N for pull, each in ((Y, a), (X, e)))
-        return (X - 2 * e * (X + Y)) / (2 * a * e * (1 - 1 / N))
-
-    return signal
 
 
 MISTAKES = [
@@ -63,12 +47,6 @@ MISTAKES = [
     ("null", fixed, "same matrix"),
     ("null", isotropic, "leaves the span"),
     ("null", lambda m, generator: m.T @ m, "paired with itself"),
-    ("zero_variable_answer", lambda left, right: (left + right) % 59, "right answer"),
-    ("zero_variable_answer", lambda left, right: 2 * left % 59, "pushed down"),
-    ("zero_variable_answer", lambda left, right: right, "the network says"),
-    ("signal", lambda alpha, epsilon, gamma, N: 1 - 4 * epsilon, "limit for gamma = 0"),
-    ("signal", strength(loud=False), "autograd gives"),
-    ("signal", strength(own=False), "autograd gives"),
     ("number_operand", lambda alpha, epsilon, p, N, V: 0.0, "votes of y with itself cancel"),
     ("number_operand", lambda alpha, epsilon, p, N, V: V * 6 * epsilon, "autograd gives"),
 ]
@@ -79,5 +57,4 @@ RIGHT = [
     ("equal_for_good", lambda K, asked: not K - asked),
     ("null", hollow),
     ("null", derangement),
-    ("signal", strength()),
 ]
