@@ -1,7 +1,7 @@
 """The gradient theorem: formulas against autograd over every sequence, bounds, slopes, scores, the trained network."""
 
 import math
-from itertools import product
+from itertools import permutations, product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -327,12 +327,199 @@ def test_cosine():
     assert theory.cosine(A, torch.eye(2)) == pytest.approx(2**-0.5)
 
 
+def test_cosines_in_the_span_are_those_of_the_matrices():
+    generator = torch.Generator().manual_seed(0)
+    G, m, Q = (torch.randn(*shape, generator=generator) for shape in ((9, 9), (4, 9), (5, 4, 4)))
+    expected = [theory.cosine(G, m.T @ q @ m) for q in Q]
+    assert theory.cosine_in_span(G, m, Q).tolist() == pytest.approx(expected, abs=1e-5)
+    assert theory.share_in(G, 0.25 * G) == pytest.approx(0.25)
+    rotated = G @ torch.linalg.qr(torch.randn(9, 9, generator=generator))[0]
+    along = (rotated * G).sum() / G.norm() ** 2
+    assert theory.share_in(G, rotated) == pytest.approx(along.item(), abs=1e-6)
+
+
+def test_delivery_is_the_attention_of_layer_1(trained):
+    study, w, problems = trained
+    tokens = problems.tokens[:60]
+    pattern = trace(w, tokens).pattern[:, 0]
+    for row, A, found in zip(tokens.tolist(), pattern, theory.delivery(w, tokens)):
+        operand = 13 if row[13] >= 62 else 14
+        name = row.index(row[operand])
+        assert torch.allclose(found, torch.stack([A[15, operand], A[name + 1, name]]), rtol=0, atol=1e-12)
+
+
 def test_untrained_network_has_no_look_up_gradient():
     study = load_run("seed-42")
     problems = evaluation_populations(study.split)["1-var train"].sample(200, torch.Generator().manual_seed(0))
     _, start = theory.look_up_gradient(Weights.init(), problems, study.split)
     _, spike = theory.look_up_gradient(study.weights(2200), problems, study.split)
     assert start.abs().max() < 0.01 * spike.abs().max()
+
+
+def every_two_variable_sequence(task, K):
+    """All sequences with two different variables as operands, the slow way, each as likely as another."""
+    rows = []
+    for names in permutations(range(task.n_variables), K):
+        for slots in permutations(range(task.room // 2), K):
+            for numbers in product(range(task.n_numbers), repeat=K):
+                row = [task.pad] * task.length
+                for name, slot, number in zip(names, slots, numbers):
+                    row[2 * slot], row[2 * slot + 1] = task.first_variable + name, number
+                row[task.room], row[task.last] = task.plus, task.equal
+                row[task.left], row[task.right] = (task.first_variable + name for name in names[:2])
+                rows.append(row)
+    return torch.tensor(rows), torch.full((len(rows),), 1 / len(rows), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_representatives_stand_for_every_two_variable_sequence(K):
+    setting = Setting(Task(5, 3, 10), 1.5, 2.0, K)
+    D = dimensions(setting.task)
+    noise = 0.3 * torch.randn(D, D, generator=torch.Generator().manual_seed(K), dtype=torch.float64)
+    W = setting.initial() + theory.symmetrised(setting.task, noise)
+    whole = -theory.gradient(setting, W, *every_two_variable_sequence(setting.task, K))
+    assert torch.allclose(theory.descent(setting, W, asked=2), whole, rtol=0, atol=1e-14)
+    assert whole.abs().max() > 1e-4
+
+
+@pytest.mark.parametrize(("K", "asked"), [(1, 0), (1, 2), (3, 3)])
+def test_representatives_for_other_kinds_are_refused(K, asked):
+    with pytest.raises(ValueError, match="one or two"):
+        theory.representatives(Setting(assignments=K), asked)
+
+
+def test_silenced_distractors_are_seen_but_not_read():
+    setting = Setting(Task(7, 4, 10), gamma=2.0, assignments=3)
+    task, tokens = setting.task, theory.draw(setting, 1, 50, torch.Generator().manual_seed(3))
+    W = torch.randn(2 * [dimensions(task)], generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    found = theory.logits(setting, W, tokens, theory.silenced(task, tokens))
+    a = theory.attention(task, W, tokens)
+    for row, seen, logits in zip(tokens.tolist(), a.tolist(), found):
+        content = [0.0] * 7
+        for t, token in enumerate(row):
+            distractor = t < task.room and t > 0 and token < 7 and row[t - 1] not in row[task.left : task.right + 1]
+            if token < 7 and not distractor:
+                content[token] += seen[t]
+        expected = 2.0 * theory.convolve(torch.tensor(content, dtype=torch.float64))
+        assert torch.allclose(logits, expected, rtol=0, atol=1e-12)
+    everything, weight = theory.every_sequence(small(5, 3, 10, 2, 0.5, 1.0, 1.0))
+    silent = small(5, 3, 10, 2, 0.5, 1.0, 1.0)
+    short = theory.descent(silent, silent.initial(), silent=True)
+    whole = theory.gradient(silent, silent.initial(), everything, weight, read=theory.silenced(silent.task, everything))
+    assert torch.allclose(short, -whole, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 3.0])
+def test_votes_add_up_to_the_gradient(gamma):
+    """Formula eq-pairs against autograd, at a W without symmetries."""
+    setting = Setting(Task(7, 4, 10), gamma=gamma, assignments=3)
+    task, tokens = setting.task, theory.draw(setting, 1, 60, torch.Generator().manual_seed(5))
+    W = torch.randn(2 * [dimensions(task)], generator=torch.Generator().manual_seed(6), dtype=torch.float64)
+    a = theory.attention(task, W, tokens)
+    found = theory.descent_of(task, theory.votes(setting, W, tokens), a, tokens, batch=25)
+    truth = -theory.gradient(setting, W, tokens, torch.full((60,), 1 / 60, dtype=torch.float64)) / gamma
+    assert torch.allclose(found, truth, rtol=0, atol=1e-12)
+
+
+def test_sources_add_up_to_the_pull_on_the_scores():
+    """Against autograd with respect to the scores."""
+    setting = Setting(Task(7, 4, 10), lam=2.0, gamma=4.0, assignments=2)
+    task = setting.task
+    W = theory.follow([(setting, 6)])[-1]
+    tokens, weight = theory.representatives(setting)
+    scores = theory.attention(task, W, tokens).log().requires_grad_()
+    content = torch.zeros(len(tokens), 8, dtype=torch.float64)
+    content = content.scatter_add(1, tokens.clamp(max=7), scores.softmax(1))[:, :7]
+    logits = setting.gamma * theory.convolve(content)
+    loss = torch.nn.functional.cross_entropy(logits, task.right_answers(tokens), reduction="none") @ weight
+    each = -torch.autograd.grad(loss, scores)[0] / setting.gamma
+    pull = each.sum(0)
+    found = {name: sum(row.values()) - row["attention"] for name, row in theory.pull_sources(setting, W).items()}
+    assert found["asked number"] == pytest.approx(pull[1].item(), abs=1e-12)
+    assert found["distractors"] == pytest.approx(pull[3].item(), abs=1e-12)
+    operand = torch.where(tokens[:, task.left] < 7, each[:, task.left], each[:, task.right])
+    assert found["number operand"] == pytest.approx(operand.sum().item(), abs=1e-12)
+
+
+def test_one_assignment_never_tells_the_asked_name_from_any():
+    """At every step, of any length and at any gamma, the columns of a name and of q0 agree in the row of that name."""
+    for gamma, size in ((1e-6, 0.1), (20.0, 0.7)):
+        for W in theory.follow([(Setting(lam=5.0, gamma=gamma), 12)], size):
+            row = theory.entries(Setting().task, W)
+            assert row["signal"] == pytest.approx(row["all assigned numbers"], abs=1e-12)
+    told = theory.entries(Setting().task, theory.follow([(Setting(lam=5.0, assignments=2), 40)])[-1])
+    assert told["signal"] > 2 * told["all assigned numbers"]
+
+
+def test_ranks_first_by_the_scores():
+    setting = Setting(assignments=4)
+    task = setting.task
+    W = torch.randn(2 * [dimensions(task)], generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+    for asked in (1, 2):
+        tokens = theory.draw(setting, asked, 100, torch.Generator().manual_seed(asked))
+        a, found = theory.attention(task, W, tokens), theory.ranks_first(task, W, tokens)
+        for row, seen, first in zip(tokens.tolist(), a.tolist(), found):
+            numbers = [t for t in range(1, task.room) if row[t] < task.n_numbers]
+            wanted = [t for t in numbers if row[t - 1] in row[task.left : task.right + 1]]
+            assert first == (min(seen[t] for t in wanted) > max(seen[t] for t in set(numbers) - set(wanted)))
+        assert 0 < found.sum() < 100
+
+
+def test_step_with_random_embeddings_is_that_of_vectors():
+    """Against a network with vectors: scores by dense W, its gradient by autograd, the embeddings' own inner products."""
+    setting = small(7, 4, 10, 2, 0.5, 1.0, 2.0)
+    task, generator = setting.task, torch.Generator().manual_seed(8)
+    width, D = 20, dimensions(setting.task)
+    rows = torch.randn(D, width, generator=generator, dtype=torch.float64) / width**0.5
+    tokens = theory.draw(setting, 1, 40, generator)
+    W = (rows.T @ setting.initial() @ rows).requires_grad_()
+    r = theory.vectors(task, tokens) @ rows
+    a = torch.einsum("btk,kq,bq->bt", r, W, r[:, -1]).softmax(1)
+    logits = setting.gamma * theory.convolve(theory.content(task, a, tokens))
+    loss = torch.nn.functional.cross_entropy(logits, task.right_answers(tokens))
+    stepped = W - setting.step_size * torch.autograd.grad(loss, W)[0]
+    truth = rows @ stepped.detach() @ rows.T
+    found = theory.step_with(setting, rows @ rows.T, tokens, torch.full((40,), 1 / 40, dtype=torch.float64))
+    assert torch.allclose(found, truth, rtol=1e-9, atol=1e-9)
+
+
+def test_steps_with_embeddings_that_are_orthonormal_are_plain_steps():
+    setting = small(7, 4, 10, 2, 0.5, 1.0, 2.0)
+    eye = torch.eye(dimensions(setting.task), dtype=torch.float64)
+    found = theory.follow_with(setting, eye, 3, torch.Generator().manual_seed(2), batch=30)
+    W, generator = setting.initial(), torch.Generator().manual_seed(2)
+    for _ in range(3):
+        tokens = theory.draw(setting, 1, 30, generator)
+        G = theory.gradient(setting, W, tokens, torch.full((30,), 1 / 30, dtype=torch.float64))
+        W = W - 0.1 * G / G.abs().max()
+    assert torch.allclose(found, W, rtol=0, atol=1e-12)
+
+
+def test_without_the_operands_own_votes():
+    setting = Setting(lam=3.0)
+    task, tokens = setting.task, theory.draw(setting, 1, 40, torch.Generator().manual_seed(9))
+    votes = theory.votes(setting, setting.initial(), tokens)
+    left = theory.without_operand(task, votes, tokens)
+    for row, before, after in zip(tokens.tolist(), votes, left):
+        y = task.left if row[task.left] < task.n_numbers else task.right
+        assert before[y, y] != 0 and after[y, y] == 0
+        assert ((before - after) != 0).sum() == 1
+
+
+def test_gram_of_random_embeddings():
+    task = Task()
+    found = theory.gram(task, 512, torch.Generator().manual_seed(0))
+    assert torch.allclose(found.diag(), torch.ones(161, dtype=torch.float64))
+    assert found[~torch.eye(161, dtype=torch.bool)].std() == pytest.approx(512**-0.5, rel=0.1)
+    assert torch.linalg.matrix_rank(theory.gram(task, 100, torch.Generator().manual_seed(0))) == 100
+
+
+def test_drawn_votes_are_the_tables():
+    grid = torch.full((3, 3), -1 / 3, dtype=torch.float64).fill_diagonal_(2 / 3)
+    figure = figures.vote_grids({"one": grid, "two": torch.full((3, 3), 2 / 3)}, ["a", "b"])
+    assert [text.get_text() for text in figure.axes[0].texts[:2]] == ["+2/3", "−1/3"]
+    assert [axes.get_xlabel().splitlines()[1] for axes in figure.axes] == ["sum of votes 0", "sum of votes 6"]
+    plt.close("all")
 
 
 def test_drawn_blocks_are_the_matrix():

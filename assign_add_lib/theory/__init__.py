@@ -1,17 +1,22 @@
 """The gradient theorem: one step from a network that only adds writes the look-up of variables.
 
 `setting` holds sizes and coordinates, `forward` the simplified network, `population` all its problems and their gradient,
-`closed` the same gradient and its parts as formulas, `trained` the gradient of a trained network.
+`closed` the same gradient and its parts as formulas, `steps` votes and many steps, `embeddings` random vectors instead of
+orthonormal ones, `trained` the gradient of a trained network.
 """
 
 from .closed import balance, bounds, exact, expected_product, first_order, pulls, scores, signal_strength, terms
-from .forward import attention, augmented, content, convolve, dense_logits, logits, vectors
+from .embeddings import follow_with, gram, step_with
+from .forward import attention, augmented, content, convolve, dense_logits, logits, ranks_first, vectors
 from .population import draw, every_sequence, gradient, outcome, representatives, symmetrised
 from .setting import KAPPA, Setting, coordinates, dimensions
-from .trained import cosine, look_up_gradient
+from .steps import descent, descent_of, entries, follow, pull_sources, silenced, votes, without_operand
+from .trained import cosine, cosine_in_span, delivery, look_up_gradient, share_in
 
 __all__ = [
     "KAPPA", "Setting", "attention", "augmented", "balance", "bounds", "content", "convolve", "coordinates", "cosine",
-    "dense_logits", "dimensions", "draw", "every_sequence", "exact", "expected_product", "first_order", "gradient", "logits",
-    "look_up_gradient", "outcome", "pulls", "representatives", "scores", "signal_strength", "symmetrised", "terms", "vectors",
+    "cosine_in_span", "delivery", "dense_logits", "descent", "descent_of", "dimensions", "draw", "entries", "every_sequence",
+    "exact", "expected_product", "first_order", "follow", "follow_with", "gradient", "gram", "logits", "look_up_gradient",
+    "outcome", "pull_sources", "pulls", "ranks_first", "representatives", "scores", "share_in", "signal_strength",
+    "silenced", "step_with", "symmetrised", "terms", "vectors", "votes", "without_operand",
 ]  # fmt: skip

@@ -66,10 +66,22 @@ def convolve(c: Tensor) -> Tensor:
     return torch.fft.irfft(torch.fft.rfft(c) ** 2, n=c.shape[-1])
 
 
-def logits(setting: Setting, W: Tensor, tokens: Tensor) -> Tensor:
-    """gamma F, (batch, N)."""
+def logits(setting: Setting, W: Tensor, tokens: Tensor, read: Tensor | None = None) -> Tensor:
+    """gamma F, (batch, N); the MLP may be given the numbers of other tokens `read` (batch, pos) than attention sees."""
     task = setting.task
-    return setting.gamma * convolve(content(task, attention(task, W, tokens), tokens))
+    return setting.gamma * convolve(content(task, attention(task, W, tokens), tokens if read is None else read))
+
+
+def ranks_first(task: Task, W: Tensor, tokens: Tensor) -> Tensor:
+    """Whether every asked number has a higher score than every other assigned number, (batch,)."""
+    a = attention(task, W, tokens)
+    operands = tokens[:, task.left : task.right + 1]
+    variable = torch.where(operands >= task.first_variable, operands, -1)
+    names, numbers = tokens[:, : task.room - 1], tokens[:, 1 : task.room] < task.n_numbers
+    asked = numbers & (names[:, :, None] == variable[:, None]).any(2)
+    lowest = torch.where(asked, a[:, 1 : task.room], torch.inf).min(1).values
+    highest = torch.where(numbers & ~asked, a[:, 1 : task.room], -torch.inf).max(1).values
+    return lowest > highest
 
 
 def dense_logits(setting: Setting, W: Tensor, tokens: Tensor, basis: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ Renaming variables, exchanging slots and replacing every number n by u n + s (u 
 at a W that has these symmetries has them too, and for a prime N two cases stand for all numbers: x = y, and x = y + 1.
 """
 
+from dataclasses import replace
 from itertools import permutations
 
 import torch
@@ -51,9 +52,20 @@ def every_sequence(setting: Setting) -> tuple[Tensor, Tensor]:
     return tokens, p[order] / p[order].sum()
 
 
-def representatives(setting: Setting) -> tuple[Tensor, Tensor]:
-    """One sequence for each class of `every_sequence` under the symmetries, for a prime N, with the probability of the class."""
+def representatives(setting: Setting, asked: int = 1) -> tuple[Tensor, Tensor]:
+    """One sequence for each class of `every_sequence` under the symmetries, for a prime N, with the probability of the class.
+
+    With `asked` 2 both operands are variables: the classes of all two-variable sequences; ValueError for other numbers.
+    """
     task, K, N = setting.task, setting.assignments, setting.task.n_numbers
+    if not 1 <= asked <= min(2, K):
+        raise ValueError("one or two assigned variables can be asked for")
+    if asked == 2:  # the number operand becomes the second assignment
+        tokens, weight = representatives(replace(setting, assignments=K - 1, rho=1.0))
+        slot = 2 * (K - 1)
+        tokens[:, slot], tokens[:, slot + 1] = task.first_variable + K - 1, tokens[:, task.right]
+        tokens[:, task.right] = tokens[:, slot]
+        return tokens, weight
     first, of_first = torch.tensor([0, 1]), torch.tensor([1 / N, 1 - 1 / N], dtype=torch.float64)  # x, with y = 0
     others = torch.combinations(torch.arange(N), K - 1, with_replacement=True) if K > 1 else torch.zeros(1, 0, dtype=torch.long)
     repeats = (others[:, :, None] == torch.arange(N)).sum(1)  # (multisets, N)
@@ -66,14 +78,16 @@ def representatives(setting: Setting) -> tuple[Tensor, Tensor]:
     return tokens, of_first[case] * (weight / weight.sum())[other] * p[order]
 
 
-def gradient(setting: Setting, W: Tensor, tokens: Tensor, weight: Tensor, batch: int = 20_000) -> Tensor:
-    """Gradient (D, D) of the weighted cross entropy with respect to W, by autograd, in batches."""
+def gradient(
+    setting: Setting, W: Tensor, tokens: Tensor, weight: Tensor, batch: int = 20_000, read: Tensor | None = None
+) -> Tensor:
+    """Gradient (D, D) of the weighted cross entropy with respect to W, by autograd, in batches; `read` as in `logits`."""
     W = W.detach().requires_grad_()
-    total = torch.zeros_like(W)
+    total, read = torch.zeros_like(W), tokens if read is None else read
     with torch.enable_grad():
-        for part, p in zip(tokens.split(batch), weight.split(batch)):
+        for part, given, p in zip(tokens.split(batch), read.split(batch), weight.split(batch)):
             target = setting.task.right_answers(part)
-            loss = torch.nn.functional.cross_entropy(logits(setting, W, part), target, reduction="none") @ p
+            loss = torch.nn.functional.cross_entropy(logits(setting, W, part, given), target, reduction="none") @ p
             total += torch.autograd.grad(loss, W)[0]
     return total
 

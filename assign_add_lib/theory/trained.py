@@ -6,7 +6,7 @@ from torch import Tensor
 from ..circuits import OV, QK, layer_1_terms, ov_table
 from ..model import Weights, read_out
 from ..sampling import Batch
-from ..task import Split
+from ..task import STUDY, Split
 
 
 def look_up_gradient(weights: Weights, problems: Batch, split: Split, batch: int = 1000) -> tuple[Tensor, Tensor]:
@@ -42,3 +42,26 @@ def look_up_gradient(weights: Weights, problems: Batch, split: Split, batch: int
 def cosine(A: Tensor, B: Tensor) -> float:
     """The cosine of the angle between two matrices."""
     return ((A * B).sum() / (A.norm() * B.norm())).item()
+
+
+def cosine_in_span(G: Tensor, m: Tensor, Q: Tensor) -> Tensor:
+    """The cosines (batch,) of G (d, d) with sum Q_uv m_u^T m_v, for rows m (V, d) and coefficients Q (batch, V, V)."""
+    gram = m @ m.T
+    inner = ((m @ G @ m.T) * Q).sum((1, 2))
+    return inner / (G.norm() * ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt())
+
+
+def share_in(G: Tensor, part: Tensor) -> float:
+    """What share of G lies along `part`, its projection on G over G."""
+    return ((part * G).sum() / G.norm() ** 2).item()
+
+
+def delivery(weights: Weights, tokens: Tensor) -> Tensor:
+    """Layer-1 attention (batch, 2) of `=` to the operand that is a variable, and of the asked number to its variable."""
+    first = STUDY.first_variable
+    A = layer_1_terms(weights, tokens).sum(1)
+    A = A.masked_fill(torch.ones(A.shape[1:], dtype=torch.bool).triu(1), -torch.inf).softmax(2)
+    side = STUDY.left + (tokens[:, STUDY.right] >= first).long()[:, None]
+    name = (tokens[:, : STUDY.room] == tokens.gather(1, side)).long().argmax(1)
+    row = torch.arange(len(tokens))
+    return torch.stack([A[row, STUDY.last, side[:, 0]], A[row, name + 1, name]], 1)

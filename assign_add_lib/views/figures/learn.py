@@ -70,3 +70,19 @@ def block_matrix(
     bar = figure.colorbar(image, ax=axes, shrink=0.6, ticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
     bar.ax.set_yticklabels(["−10", "−1", "−0.1", "0", "0.1", "1", "10"])
     return figure
+
+
+def vote_grids(grids: dict[str, Tensor], weights: Sequence[str]) -> Figure:
+    """Draw tables of votes (x, y), one for each ordered pair of positions, with their weights above and their sums below."""
+    figure, panels = plt.subplots(1, len(grids), figsize=(WIDTH, 2.7), sharey=True)
+    for axes, (name, grid), weight in zip(panels, grids.items(), weights):
+        axes.imshow(grid, cmap="RdBu_r", vmin=-1, vmax=1)
+        for (x, y), vote in np.ndenumerate(np.asarray(grid)):
+            words = f"{'+' if vote > 0 else '−'}{abs(round(3 * vote))}/3"
+            axes.text(y, x, words, ha="center", va="center", fontsize=9, color="white" if abs(vote) > 0.5 else INK)
+        total = round(3 * float(grid.sum())) / 3
+        axes.set(title=f"pair {name}\n{weight}", xlabel=f"y\nsum of votes {total:g}")
+        axes.set(xticks=range(len(grid)), yticks=range(len(grid)))
+        axes.tick_params(length=0)
+    panels[0].set_ylabel("x")
+    return figure

@@ -1,0 +1,113 @@
+"""Many gradient steps in the simplified network, and which pairs of numbers pull at which position."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from ..task import Task
+from .forward import attention, content, convolve, vectors
+from .population import gradient, representatives, symmetrised
+from .setting import Setting, coordinates
+
+
+def silenced(task: Task, tokens: Tensor) -> Tensor:
+    """The tokens with PAD in place of every assigned number that is not asked for, (batch, pos)."""
+    wanted = torch.zeros_like(tokens, dtype=torch.bool).scatter_(1, task.value_positions(tokens), True)
+    return torch.where(task.assigned_numbers(tokens) & ~wanted, task.pad, tokens)
+
+
+def descent(setting: Setting, W: Tensor, asked: int = 1, silent: bool = False) -> Tensor:
+    """-gradient (D, D) over all sequences with `asked` variables, from one of each class, at a W that has the symmetries.
+
+    With `silent` the MLP does not see the distractors' numbers, though attention does.
+    """
+    tokens, weight = representatives(setting, asked)
+    read = silenced(setting.task, tokens) if silent else None
+    return -symmetrised(setting.task, gradient(setting, W, tokens, weight, read=read))
+
+
+def follow(parts: Iterable[tuple[Setting, int]], size: float = 0.1, every: int = 2, **options) -> list[Tensor]:
+    """W (D, D) before the first and after each `every` steps of all (setting, steps), and the last.
+
+    A step goes along `descent` and moves the largest entry of W by `size`.
+    """
+    W, kept = None, []
+    for setting, steps in parts:
+        W = setting.initial() if W is None else W
+        for step in range(steps):
+            if step % every == 0:
+                kept.append(W)
+            direction = descent(setting, W, **options)
+            W = W + size * direction / direction.abs().max()
+    return [*kept, W]
+
+
+def votes(setting: Setting, W: Tensor, tokens: Tensor) -> Tensor:
+    """What every ordered pair (s, t) of numbers votes, (batch, pos, pos): 2 a_s a_t (1 if it is right, less its probability)."""
+    task, N = setting.task, setting.task.n_numbers
+    a, held = attention(task, W, tokens), tokens < N
+    guess = (setting.gamma * convolve(content(task, a, tokens))).softmax(1)
+    n = torch.where(held, tokens, 0)
+    total = (n[:, :, None] + n[:, None]) % N
+    right = (total == task.right_answers(tokens)[:, None, None]).to(a.dtype)
+    weight = 2 * (a * held)[:, :, None] * (a * held)[:, None]
+    return weight * (right - guess.gather(1, total.flatten(1)).view(total.shape))
+
+
+def descent_of(task: Task, each: Tensor, a: Tensor, tokens: Tensor, batch: int = 4096) -> Tensor:
+    """What `votes` (batch, pos, pos) write into W under attention a (batch, pos), on average: -gradient / gamma, (D, D)."""
+    total = 0
+    for vote, seen, part in zip(each.split(batch), a.split(batch), tokens.split(batch)):
+        r = vectors(task, part)
+        pull = vote.sum(2) - seen * vote.sum((1, 2))[:, None]
+        total = total + torch.einsum("bt,btk->bk", pull, r).T @ r[:, -1]
+    return total / len(tokens)
+
+
+def without_operand(task: Task, each: Tensor, tokens: Tensor) -> Tensor:
+    """`votes` (batch, pos, pos) of one-variable problems without those of the number operand with itself."""
+    each, places = each.clone(), [task.left, task.right]
+    each[:, places, places] = 0
+    return each
+
+
+def pull_sources(setting: Setting, W: Tensor) -> dict[str, dict[str, float]]:
+    """The mean pull on the score of some numbers, -dL/dscore / gamma, by its source, over all one-variable sequences.
+
+    A position is pulled by its own votes, and through the mean r-bar, with its attention, by those of all pairs.  The pair of
+    the two wanted numbers, in both orders, is the right pair.
+    """
+    task = setting.task
+    tokens, weight = representatives(setting)
+    a, each, wanted = attention(task, W, tokens), votes(setting, W, tokens), task.value_positions(tokens)
+    is_wanted = torch.zeros_like(tokens, dtype=torch.bool).scatter_(1, wanted, True)
+    pair = is_wanted[:, :, None] & is_wanted[:, None] & ~torch.eye(task.length, dtype=torch.bool)
+    context = torch.arange(task.length) < task.room
+    who = {
+        "asked number": is_wanted & context,
+        "number operand": is_wanted & ~context,
+        "distractors": task.assigned_numbers(tokens) & ~is_wanted,
+    }
+    result = {}
+    for name, place in who.items():
+        held = (a * place).sum(1)
+        row = {"attention": held @ weight}
+        for source, chosen in (("right pair", pair), ("other pairs", ~pair)):
+            row[f"own votes, {source}"] = ((each * chosen).sum(2) * place).sum(1) @ weight
+            row[f"through r-bar, {source}"] = -(held * (each * chosen).sum((1, 2))) @ weight
+        result[name] = {key: value.item() for key, value in row.items()}
+    return result
+
+
+def entries(task: Task, W: Tensor) -> dict[str, float]:
+    """Entries of a W (D, D) that has the symmetries: the signal and four terms that know nothing of which name is asked."""
+    at, q0 = coordinates(task), task.equal
+    moved, variable, position = (at[name].start for name in ("moved variable", "variable", "position"))
+    return {
+        "signal": (W[moved, moved] - W[moved, moved + 1]).item(),
+        "all assigned numbers": W[moved, q0].item(),
+        "number slots": W[position + 1, q0].item(),
+        "variables": W[variable, q0].item(),
+        "left operand": W[position + task.left, q0].item(),
+    }
