@@ -22,12 +22,13 @@ def test_numbers_as_text():
 
 def test_rows_of_a_chapter():
     board = pd.DataFrame({
-        "measured": ["a", "b <c>"], "theirs": ["", "100"], "held": [1, 2], "runs": [2, 2], "verdict": ["not held", "held in all"],
+        "measured": ["a", "b <c>"], "theirs": ["", "100"], "origin": ["F2", "chapter 6"], "held": [1, 2], "runs": [2, 2], "verdict": ["not held", "held in all"],
         "where": ["05_attention: Counting", "06_addition: The bare circuit"], "seed-0": [1.0, 2.0], "seed-42": [3.0, math.nan],
     }, index=["one", "two"])  # fmt: skip
     table = beside_the_study("05_attention", board)
-    assert table.loc["one"].tolist() == ["a", "", "2 (1 to 3)", "1 of 2", "not held", "05_attention: Counting"]
+    assert table.loc["one"].tolist() == ["a", "no number given", "2 (1 to 3)", "1 of 2", "not held", "05_attention: Counting"]
     assert list(table.index) == ["one"]
+    assert beside_the_study("05_attention", board.assign(origin="chapter 5")).loc["one", "the study"] == "a claim of chapter 5"
     shown = linked(beside_the_study("06_addition", board), here="05_attention").data
     assert "b &lt;c&gt;" in shown and '<a href="06_addition.html#the-bare-circuit">The bare circuit</a>' in shown
     assert 'href="#counting"' in linked(table, "05_attention").data

@@ -41,12 +41,19 @@ def beside_the_study(chapter: str, table: pd.DataFrame | None = None) -> pd.Data
     seeds = [name for name in table.columns if name.startswith("seed-")]
     return pd.DataFrame({
         "measured": rows["measured"],
-        "the study": rows["theirs"],
+        "the study": [_theirs(row) for _, row in rows.iterrows()],
         "ours": [spread(own) for _, own in rows[seeds].iterrows()],
         "held": [f"{held} of {runs}" for held, runs in zip(rows["held"], rows["runs"])],
         "verdict": rows["verdict"],
         "where": rows["where"],
     }, index=rows.index)  # fmt: skip
+
+
+def _theirs(row: pd.Series) -> str:
+    """The source's number of a row of the board, or words for why there is none."""
+    if row["theirs"]:
+        return row["theirs"]
+    return f"a claim of {row['origin']}" if row["origin"].startswith("chapter") else "no number given"
 
 
 def linked(table: pd.DataFrame, here: str = ""):
