@@ -119,8 +119,12 @@ class Task:
         return self.token_names[int(token)]
 
     def token(self, symbol: int | str) -> int:
-        """The token id of a number or of a variable's name."""
-        return symbol if isinstance(symbol, int) else self.first_variable + self.variable_names.index(symbol)
+        """The token id of a number or of a variable's name; ValueError for a name that this task does not have."""
+        if isinstance(symbol, int):
+            return symbol
+        if symbol not in self.variable_names:
+            raise ValueError(f"{symbol!r} is no variable of this task, which has {', '.join(self.variable_names)}")
+        return self.first_variable + self.variable_names.index(symbol)
 
     def names(self, tokens: Tensor) -> list[str]:
         """What the token ids of one sequence (length,) stand for."""

@@ -22,7 +22,8 @@ def test_numbers_as_text():
 
 def test_rows_of_a_chapter():
     board = pd.DataFrame({
-        "measured": ["a", "b <c>"], "theirs": ["", "100"], "origin": ["F2", "chapter 6"], "held": [1, 2], "runs": [2, 2], "verdict": ["not held", "held in all"],
+        "measured": ["a", "b <c>"], "theirs": ["", "100"], "origin": ["F2", "chapter 6"],
+        "held": [1, 2], "runs": [2, 2], "verdict": ["not held", "held in all"],
         "where": ["05_attention: Counting", "06_addition: The bare circuit"], "seed-0": [1.0, 2.0], "seed-42": [3.0, math.nan],
     }, index=["one", "two"])  # fmt: skip
     table = beside_the_study("05_attention", board)

@@ -10,6 +10,7 @@ import inspect
 import math
 import pkgutil
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -21,10 +22,23 @@ from small import held, line, problems, random_weights
 
 import assign_add_lib
 from assign_add_lib import Problem, Split, Task, circuits, forward, handmade, last_logits, measures
-from assign_add_lib.analysis import causal, fourier, history, lookup, mistakes, paths, phases, probes, shortcuts, statistics
+from assign_add_lib.analysis import (
+    causal,
+    fourier,
+    history,
+    lookup,
+    mistakes,
+    paths,
+    phases,
+    probes,
+    shortcuts,
+    statistics,
+    waits,
+)
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
+from assign_add_lib.training import StudyLearner, TrainConfig
 from assign_add_lib.views import attention, figures, page, slider
 from assign_add_lib.views.figures import style
 
@@ -302,6 +316,47 @@ def operands_as_vectors():
     M = torch.randn(10, N, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     found = fourier.gradient_symmetricity(lambda a, b: (a - b) @ M, NUMBERS, x, y, torch.tensor([1, 4]))
     same(found, [-1, -1])
+
+
+@calls(
+    "analysis.fourier.sum_waves",
+    "analysis.fourier.sum_share",
+    "analysis.fourier.restricted",
+    "analysis.fourier.excluded",
+    "analysis.fourier.pair_spectrum",
+    "analysis.fourier.pair_margins",
+    "analysis.fourier.plain_logits",
+)
+def waves_of_the_sum_of_two_numbers():
+    angle = 2 * math.pi * np.array(SUMS) * 2 / N
+    waves = np.stack([np.cos(angle), np.sin(angle)], 2) * math.sqrt(2) / N
+    same(fourier.sum_waves(N, [2]), waves.reshape(N * N, 2))
+    rows = LOGITS.double().numpy()
+    onto = np.einsum("xyi,abi,abq->xyq", waves, waves, rows)
+    same(fourier.restricted(LOGITS, [2]), rows.mean((0, 1)) + onto)
+    same(fourier.excluded(LOGITS, [2]), rows - onto)
+    varies = rows - rows.mean((0, 1))
+    assert fourier.sum_share(LOGITS, [2]) == pytest.approx((onto**2).sum() / (varies**2).sum())
+    spectrum = np.abs(np.fft.fft2(rows, axes=(0, 1))) ** 2
+    spectrum[0, 0] = 0
+    share = [[sum(spectrum[a, b].sum() for a in {j, -j % N} for b in {k, -k % N}) for k in range(4)] for j in range(4)]
+    same(fourier.pair_spectrum(LOGITS), np.array(share) / spectrum.sum())
+    right = [[rows[x, y, SUMS[x][y]] - max(np.delete(rows[x, y], SUMS[x][y])) for y in range(N)] for x in range(N)]
+    same(fourier.pair_margins(LOGITS), right)
+    tokens = torch.stack([Problem((), x, y, TASK).tokens() for x in range(N) for y in range(N)])
+    same(fourier.plain_logits(WEIGHTS).flatten(0, 1), forward(WEIGHTS, tokens)[:, -1])
+
+
+@calls("analysis.fourier.single_waves", "analysis.fourier.even_phases")
+def neurons_of_one_wave():
+    turns = 2 * math.pi * torch.arange(N, dtype=torch.float64) / N
+    one = torch.stack([3 * (2 * turns + 1).cos(), (turns - 1).cos()], 1)  # frequencies 2 and 1
+    out = torch.stack([(2 * turns).cos(), (turns + 2).cos()])
+    left, kept = fourier.single_waves(one + 0.3 * (3 * turns).cos()[:, None] + 5, out + 0.1)
+    same(left, one)
+    same(kept, out)
+    even = fourier.even_phases(torch.tensor([2, 1, 2, 2]))
+    torch.testing.assert_close(even, torch.tensor([0, 0, 2 * math.pi / 3, 4 * math.pi / 3]))
 
 
 # analysis: histories and phases
@@ -603,6 +658,99 @@ def the_two_numbers_are_read_equally():
     assert torch.equal(iv.cleanly_read(w, TOKENS), logits.argmax(1))
 
 
+# waits
+
+
+@calls("analysis.waits.nudged", "analysis.waits.slopes", "analysis.waits.pull_and_push", "analysis.waits.nudged_losses")
+def nudges_of_this_task():
+    w = WEIGHTS.to(torch.float64)
+    same(waits.nudged(w, TOKENS), forward(w, TOKENS)[:, -1])
+    one = torch.eye(V, dtype=torch.float64)[1]
+    slope = waits.slopes(w, Batch(TOKENS, ANSWERS))
+    for name in waits.NUDGES:  # the derivative, by a small difference
+        losses = [
+            torch.nn.functional.cross_entropy(waits.nudged(w, TOKENS, **{name: h * one}), ANSWERS, reduction="none")
+            for h in (1e-5, -1e-5)
+        ]
+        torch.testing.assert_close(slope[name][:, 1].double(), (losses[0] - losses[1]) / 2e-5, rtol=0, atol=1e-5)
+    pull, push = waits.pull_and_push(slope["read"], TOKENS, w)
+    same(pull + push, -slope["read"].mean(0))
+    asked = (TOKENS[:, -3:-1] == 11).any(1)
+    same(pull[1], -slope["read"][asked, 1].sum() / len(TOKENS))
+    table = waits.nudged_losses(w, TOKENS, 1, "read", torch.tensor([0.0, 2.0]))
+    same(table["right"][0.0], (SEEN.logits[:, -1].argmax(1) == ANSWERS).float().mean())
+    with pytest.raises(ValueError):
+        waits.nudged(w, OTHERS[Task()][0])
+
+
+@calls("analysis.waits.name_margins", "analysis.waits.lever_vectors", "analysis.waits.smallest_change")
+def levers_of_this_task():
+    one = TOKENS[(TOKENS[:, -3] >= 10) & (TOKENS[:, -2] < N)]
+    terms, margins = circuits.layer_2_terms(WEIGHTS, one)[:, :, 1], []
+    for k, ids in enumerate(one.tolist()):
+        numbers = [p for p in range(ROOM) if ids[p] < N]
+        right = ids.index(ids[-3]) + 1
+        if len(numbers) > 1:
+            wrong = [p for p in numbers if p != right]
+            margins.append((terms[k][:, right] - terms[k][:, wrong].mean(1)).tolist())
+    same(waits.name_margins(WEIGHTS, one, "left"), np.mean(margins, 0))
+    read, own, itself = waits.lever_vectors(WEIGHTS, one)
+    at = WEIGHTS.W_E[8] + WEIGHTS.W_pos[-1]
+    same(read @ WEIGHTS.W_E[12], circuits.qk_table(WEIGHTS)[[8, D + T - 1], 12].sum())
+    same(own @ WEIGHTS.W_E[12], at @ circuits.QK(WEIGHTS, 2) @ circuits.OV(WEIGHTS, 1).T @ WEIGHTS.W_E[12])
+    seen = trace(WEIGHTS, one)
+    average = (seen.resid_pre + seen.attn_out[:, 0])[:, -1].mean(0)
+    same(itself, average @ circuits.QK(WEIGHTS, 2))
+    vectors, change = torch.stack([read, own]).double(), torch.tensor([1.0, -2.0], dtype=torch.float64)
+    same(waits.smallest_change(vectors, change), torch.linalg.pinv(vectors) @ change)
+
+
+@calls(
+    "analysis.waits.changed_embeddings",
+    "analysis.waits.release_row",
+    "analysis.waits.take",
+    "analysis.waits.followed",
+    "analysis.waits.branched",
+    "analysis.waits.released",
+    "analysis.waits.load_waits",
+    "analysis.waits.load_other_waits",
+    "analysis.waits.load_release",
+)
+def branches_are_of_the_study_alone(tmp_path=None):
+    branch = waits.BRANCHES["read"]
+    with pytest.raises(ValueError, match="no variable of this task"):  # no variables k and l here
+        waits.changed_embeddings(WEIGHTS, branch, SPLIT)
+    with pytest.raises(ValueError, match="no variable of this task"):
+        waits.release_row(WEIGHTS, Batch(TOKENS, ANSWERS), TOKENS.expand(V, 2, *TOKENS.shape))
+    learner = StudyLearner(TrainConfig(task=TASK, d_model=10, d_mlp=9))
+    with pytest.raises(ValueError, match="no variable of this task"):
+        waits.take(learner, branch)
+    with pytest.raises(ValueError, match="no variable of this task"):
+        next(waits.followed(learner, 1))
+    with pytest.raises(FileNotFoundError):
+        waits.branched(Path("nowhere"), "read")
+    rows = waits.load_waits()
+    assert set(rows["branch"]) == set(waits.BRANCHES) and set(waits.PLACES) <= set(rows.columns)
+    assert set(waits.load_other_waits()["seed"]) == set(waits.OTHER_STARTS) and waits.load_release().index.is_monotonic_increasing
+    arrive = waits.released(rows, 0.7)
+    part = rows[(rows["branch"] == "read") & (rows["batches"] == 0)]
+    both = part[(part["k right"] > 0.7) & (part["l right"] > 0.7)]
+    assert arrive["read", 0] == both["step"].min() - waits.START
+
+
+@calls("analysis.phases.study_batch", "analysis.phases.four_step_probe")
+def the_studys_diagnostic_batch():
+    batch = phases.study_batch(SPLIT, size=300)
+    assert torch.equal(TASK.right_answers(batch.tokens), batch.answers)
+    variables = batch.tokens[:, -3:-1] >= 10
+    assert variables.sum(1).max() == 1 and len({*batch.tokens[:, -3:-1][variables].tolist()}) == V
+    assert abs(variables.any(0).double().mean() - 1) < 1e-9 and 60 < (variables.sum(1) == 0).sum() < 140
+    seen = trace(WEIGHTS, batch.tokens)
+    found = phases.four_step_probe(seen, batch.tokens, TASK)
+    lasting = phases.four_step_probe(seen, batch.tokens, TASK, steps=300)
+    assert 0 <= found <= lasting <= 1 and lasting > 1 / V
+
+
 # the causal model
 
 
@@ -877,6 +1025,38 @@ def figures_of_the_theorem():
     S, groups = circuits.qk_table(WEIGHTS), [("tokens", range(D), 1.0), ("positions", range(D, D + T), 1.0)]
     axes = figures.block_matrix(S, groups, groups, {}).axes[0]
     np.testing.assert_array_equal(axes.collections[0].get_array(), S)
+
+
+@calls(
+    "views.figures.learn.vote_grids",
+    "views.figures.phases.measure_panels",
+    "views.figures.phases.place_maps",
+    "views.figures.phases.loss_by_lever",
+    "views.figures.phases.release_panels",
+    "views.figures.phases.margin_paths",
+    "views.figures.phases.attention_and_block",
+)
+def figures_of_the_phases():
+    grid = torch.tensor([[2 / 3, -1 / 3]])
+    words = [text.get_text() for text in figures.vote_grids({"a, b": grid, "b, a": grid}, ["1", "1"]).axes[0].texts]
+    assert words == ["+2/3", "−1/3"]
+    steps = pd.DataFrame({"one": [0.0, 0.6, 1.0]}, [0, 100, 200])
+    axes = figures.measure_panels(steps.assign(two=0.0), {"one": 0.2, "two": 0.1}, [("1", 0, 100), ("2", 100, 200)]).axes[0]
+    assert list(axes.lines[1].get_ydata()) == [0.6, 1.0]
+    image = figures.place_maps(steps, [(0, 100), (100, 200)], [], [100]).axes[0].images[0]
+    assert image.get_array().tolist() == [[0.0, 0.6]]
+    curve = pd.Series([3.0, 2.0], [0, 1])
+    axes = figures.loss_by_lever({"read": {"a": curve}, "own": {"a": curve}}, {"read": 0, "own": 1}).axes[0]
+    assert list(axes.lines[0].get_ydata()) == [3.0, 2.0]
+    rows = pd.DataFrame({f"{what} a": [0.1, 0.2, 0.4] for what in ("own", "pull", "number")}, [0, 100, 200])
+    assert len(figures.release_panels(rows, ["a"], (0, 100)).axes) == 6
+    path = pd.DataFrame({"x": [1.0, 2.0]}, [0, 2000])
+    assert [axes.get_title() for axes in figures.margin_paths({"a left": path, "b right": path}, (0, 2000)).axes] == [
+        "a left",
+        "b right",
+    ]
+    left, right = figures.attention_and_block(WEIGHTS, TOKENS[0]).axes
+    assert len(left.patches) == 2 * T and right.images[0].get_array().shape == (V, V)
 
 
 @calls("views.figures.style.role", "views.figures.style.spread", "views.figures.style.use_style")

@@ -92,7 +92,7 @@ def four_step_probe(
     generator = torch.Generator().manual_seed(seed)
     bound = x.shape[1] ** -0.5  # as torch.nn.Linear draws its weights and biases
     shapes = (x.shape[1], task.n_variables), (task.n_variables,)
-    W, b = (((2 * torch.rand(shape, generator=generator) - 1) * bound).requires_grad_() for shape in shapes)
+    W, b = (((2 * torch.rand(shape, generator=generator, dtype=stream.dtype) - 1) * bound).requires_grad_() for shape in shapes)
     optimizer = torch.optim.Adam([W, b], lr=lr)
     for _ in range(steps):
         optimizer.zero_grad()
