@@ -100,7 +100,7 @@ def pull_sources(setting: Setting, W: Tensor) -> dict[str, dict[str, float]]:
     return result
 
 
-def entries(task: Task, W: Tensor) -> dict[str, float]:
+def named_entries(task: Task, W: Tensor) -> dict[str, float]:
     """Entries of a W (D, D) that has the symmetries: the signal and four terms that know nothing of which name is asked."""
     at, q0 = coordinates(task), task.equal
     moved, variable, position = (at[name].start for name in ("moved variable", "variable", "position"))
