@@ -16,7 +16,8 @@ from .trained import cosine, cosine_in_span, delivery, look_up_gradient, share_i
 __all__ = [
     "KAPPA", "Setting", "attention", "augmented", "balance", "bounds", "content", "convolve", "coordinates", "cosine",
     "cosine_in_span", "delivery", "dense_logits", "descent", "descent_of", "dimensions", "draw", "every_sequence",
-    "exact", "expected_product", "first_order", "follow", "follow_with", "gradient", "gram", "logits", "look_up_gradient", "named_entries",
+    "exact", "expected_product", "first_order", "follow", "follow_with", "gradient", "gram", "logits", "look_up_gradient",
+    "named_entries",
     "outcome", "pull_sources", "pulls", "ranks_first", "representatives", "scores", "share_in", "signal_strength",
     "silenced", "step_with", "symmetrised", "terms", "vectors", "votes", "without_operand",
 ]  # fmt: skip
