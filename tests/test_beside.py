@@ -22,17 +22,33 @@ def test_numbers_as_text():
 
 def test_rows_of_a_chapter():
     board = pd.DataFrame({
-        "measured": ["a", "b <c>"], "theirs": ["", "100"], "origin": ["F2", "chapter 6"],
+        "measured": ["a", "b <c>"], "theirs": ["", "100"], "origin": ["F2", "chapter 6"], "quote": ["", "a word"],
         "held": [1, 2], "runs": [2, 2], "verdict": ["not held", "held in all"],
         "where": ["05_attention: Counting", "06_addition: The bare circuit"], "seed-0": [1.0, 2.0], "seed-42": [3.0, math.nan],
     }, index=["one", "two"])  # fmt: skip
     table = beside_the_study("05_attention", board)
     assert table.loc["one"].tolist() == ["a", "no number given", "2 (1 to 3)", "1 of 2", "not held", "05_attention: Counting"]
     assert list(table.index) == ["one"]
-    assert beside_the_study("05_attention", board.assign(origin="chapter 5")).loc["one", "the study"] == "a claim of chapter 5"
+    said = [beside_the_study("05_attention", board.assign(**each)) for each in ({"origin": "chapter 5"}, {"quote": "a word"})]
+    assert [each.loc["one", "the study"] for each in said] == ["a claim of chapter 5", "“a word”"]
     shown = linked(beside_the_study("06_addition", board), here="05_attention").data
     assert "b &lt;c&gt;" in shown and '<a href="06_addition.html#the-bare-circuit">The bare circuit</a>' in shown
     assert 'href="#counting"' in linked(table, "05_attention").data
+
+
+INTRO = Path(__file__).parent.parent / "intro.md"
+
+
+def test_the_introduction_has_the_numbers_of_the_board():
+    section = INTRO.read_text("utf-8").partition("## The study's numbers and ours")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| ")]
+    board, shown = load_board(), {row[0]: row[1:] for row in rows[1:]}
+    assert len(shown) == len(rows) - 1 >= 8
+    for name, (theirs, ours, link) in shown.items():
+        page = board.loc[name, "where"].partition(": ")[0]
+        told = beside_the_study(page, board).loc[name]
+        assert (theirs, ours) == (told["the study"], told["ours"]), name
+        assert re.fullmatch(rf"\[[^]]+\]\(chapters/{page}\.ipynb\)", link), name
 
 
 @pytest.mark.parametrize("where", sorted(set(load_board().get("where", pd.Series(dtype=str))) - {""}))

@@ -50,9 +50,9 @@ def beside_the_study(chapter: str, table: pd.DataFrame | None = None) -> pd.Data
 
 
 def _theirs(row: pd.Series) -> str:
-    """The source's number of a row of the board, or words for why there is none."""
-    if row["theirs"]:
-        return row["theirs"]
+    """What the source of a row of the board says: its number, else its words, else that the claim is the book's own."""
+    if row["theirs"] or row["quote"]:
+        return row["theirs"] or f"“{row['quote']}”"
     return f"a claim of {row['origin']}" if row["origin"].startswith("chapter") else "no number given"
 
 
