@@ -29,7 +29,7 @@ def main():
     carried = {position + 1: f"of {spread[position]}" for position in variables} | {14: "(b)", 15: "b, 19"}
     layer_1 = [(position + 1, position) for position in variables] + [(14, 13), (15, 13), (15, 14)]
     layer_2 = [(15, spread.index("17")), (15, 14)]
-    ways = {spread.index("17"): "by name", 14: "by place"}
+    ways = {spread.index("17"): "by name", 14: "by place\nand name"}
     pictures = {
         "problem": figures.token_row(names, str(problem.answer)),
         "algorithm": figures.algorithm(spread, layer_1, layer_2, carried, "17 + 19  mod 59", "36", ways),

@@ -1,13 +1,11 @@
 """The checks of chapter 5, Attention."""
 
-import math
-import random
 from collections.abc import Callable
 
 import torch
 
 from ..circuits import OV
-from ..model import Weights, forward, read_out, trace
+from ..model import forward, read_out, trace
 from ..sampling import diagnostic_batch, evaluation_sets
 from ..task import STUDY, Problem
 from ..training import load_run
@@ -36,44 +34,34 @@ def blurred(answer: Callable) -> None:
 
 
 @exercise
-def effective_keys(answer: Callable) -> None:
-    """Exercise 5.2: `answer(attention)` is the exponential of the entropy of each row."""
-    attention = torch.zeros(40, STUDY.length)
-    for index in range(40):
-        n = index % STUDY.length + 1
-        attention[index, torch.randperm(STUDY.length)[:n]] = torch.randn(n).softmax(0) if index >= 16 else 1 / n
-    given = as_tensor(answer(attention.clone()), (40,), "the answer")
-    expect(bool(given.isfinite().all()), "some rows give no number; a weight of 0 should count as 0, though ln 0 is not a number")
-    for index, row in enumerate(attention.tolist()):
-        truth = math.exp(-sum(weight * math.log(weight) for weight in row if weight))
-        seen = ", ".join(f"{weight:.2f}" for weight in row if weight)
-        words = f"for a row with the weights {seen} and zeros it gives {given[index]:.3f}; it should be {truth:.3f}"
-        expect(abs(float(given[index]) - truth) < 1e-3, words)
-
-
-@exercise
-def assigned_twice(answer: Callable) -> None:
-    """Exercise 5.3: `answer(weights, name, x, y, number)` is what `=` gives, in layer 2, to the two numbers of one variable."""
-    weights = Weights.init(STUDY, seed=random.randrange(2**31))
-    weights = weights.replace(W_Q=20 * weights.W_Q)  # uneven attention
-    for _ in range(10):
-        name, (x, y, number) = random.choice(STUDY.variable_names), random.choices(range(STUDY.n_numbers), k=3)
-        given = as_tensor(answer(weights, name, x, y, number), (2,), "the answer")
-        v, rest = STUDY.token(name), [STUDY.pad] * 8
-        tokens = torch.tensor([v, x, v, y, *rest, STUDY.plus, v, number, STUDY.equal])
-        patterns = trace(weights, tokens[None]).pattern[0, :, -1]
-        truth, layer_1, on_names = patterns[1, [1, 3]], patterns[0, [1, 3]], patterns[1, [0, 2]]
-        expect(not torch.allclose(given, layer_1, atol=1e-5), "these are the weights of layer 1; layer 2 is at index 1")
-        expect(
-            not torch.allclose(given, on_names, atol=1e-5), f"these are the weights on the two {name}; the numbers stand after"
-        )
-        words = f"for {name}={x}, {name}={y}, {name}+{number} it gives {given.tolist()}; it should be {truth.tolist()}"
-        expect(torch.allclose(given, truth, atol=1e-5), words)
+def shifted(answer: Callable) -> None:
+    """Exercise 5.2: `answer(layer, tokens, pattern)` lets assigned numbers, in layer 1, read the variable before their own."""
+    tokens = diagnostic_batch(load_run("seed-42").split, size=60).tokens
+    pattern = torch.rand(len(tokens), STUDY.length, STUDY.length).tril()
+    pattern = pattern / pattern.sum(2, keepdim=True)
+    for layer, words in ((2, "layer 2's patterns are changed; they should stay as they are"), (1, "")):
+        given = as_tensor(answer(layer, tokens.clone(), pattern.clone()), pattern.shape, "the new pattern")
+        truth = pattern.clone()
+        for index, row in enumerate(tokens.tolist() if layer == 1 else []):
+            places = [place for place in range(1, STUDY.room) if row[place] < STUDY.n_numbers]
+            for before, place in zip(places, places[1:]):
+                truth[index, place] = 0
+                truth[index, place, before - 1] = 1
+        differ = ((given - truth).abs() > 1e-5).any(2)
+        expect(not words or not bool(differ.any()), words)
+    if bool(differ.any()):
+        index, place = differ.nonzero()[0].tolist()
+        problem, most = " ".join(STUDY.names(tokens[index])), int(given[index, place].argmax())
+        right = int(truth[index, place].argmax())
+        own = torch.equal(truth[index, place], pattern[index, place])
+        should = "should be as it was" if own else f"should give 1 to position {right}"
+        words = f"in {problem}, the row of position {place} gives most to position {most}"
+        expect(False, f"{words} ({float(given[index, place, most]):.2f}); it {should}")
 
 
 @exercise
 def same_variable(answer: Callable) -> None:
-    """Exercise 5.4: `answer(weights)` says which of all problems `v=x, v+v` are answered right, (V, N)."""
+    """Exercise 5.3: `answer(weights)` says which of all problems `v=x, v+v` are answered right, (V, N)."""
     study = load_run("seed-42")
     for step in (3000, 30_000):
         weights = study.weights(step)
@@ -94,7 +82,7 @@ def same_variable(answer: Callable) -> None:
 
 @exercise
 def displaced(answer: Callable) -> None:
-    """Exercise 5.5: `answer(tokens)` moves the operands away from 13 and 14, and says where they stand."""
+    """Exercise 5.4: `answer(tokens)` moves the operands away from 13 and 14, and says where they stand."""
     run = load_run("seed-42")
     tokens = diagnostic_batch(run.split, size=60).tokens
     given = answer(tokens.clone())

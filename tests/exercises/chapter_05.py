@@ -3,7 +3,6 @@
 import torch
 
 from assign_add_lib import Problem, Task, forward
-from assign_add_lib.model import trace
 
 
 def mixed(share, seen=None):
@@ -19,14 +18,17 @@ def heated(pattern):
     return warm / warm.sum(2, keepdim=True)
 
 
-def twice(layer, places):
-    def assigned_twice(weights, name, x, y, number):
-        task = Task()
-        tokens = Problem(((name, x),), name, number).tokens()
-        tokens[2], tokens[3] = task.token(name), y
-        return trace(weights, tokens[None]).pattern[0, layer, -1, places]
+def one_back(places):
+    def shifted(layer, tokens, pattern):
+        pattern = pattern.clone()
+        for index, row in enumerate(tokens.tolist() if layer == 1 else []):
+            for place in range(places, 12):
+                if row[place] < 59:
+                    pattern[index, place] = 0
+                    pattern[index, place, place - places] = 1
+        return pattern
 
-    return assigned_twice
+    return shifted
 
 
 def doubled(total):
@@ -62,7 +64,7 @@ def turned(tokens):
     return tokens.roll(-1, 1), torch.tensor([12, 13]).expand(len(tokens), 2)
 
 
-NAMES = {"task": Task()}
+NAMES = {"task": Task(), "torch": torch}
 
 MISTAKES = [
     ("blurred", mixed(1), "still answers"),
@@ -71,12 +73,10 @@ MISTAKES = [
     ("blurred", mixed(0.02, torch.ones(16, 16)), "read the future"),
     ("blurred", lambda pattern: pattern**0.05, "sum to 1"),
     ("blurred", lambda pattern: pattern - 0.5 * pattern.flip(2), "negative"),
-    ("effective_keys", lambda attention: (-(attention * attention.log()).sum(1)).exp(), "as 0"),
-    ("effective_keys", lambda attention: -attention.xlogy(attention).sum(1), "it should be"),
-    ("effective_keys", lambda attention: (attention > 0).sum(1).float(), "it should be"),
-    ("assigned_twice", twice(0, [1, 3]), "layer 1"),
-    ("assigned_twice", twice(1, [0, 2]), "stand after"),
-    ("assigned_twice", twice(1, [3, 1]), "it should be"),
+    ("shifted", lambda layer, tokens, pattern: pattern, "should give 1"),
+    ("shifted", lambda layer, tokens, pattern: pattern.roll(1, 2), "layer 2's patterns"),
+    ("shifted", one_back(1), "it should"),
+    ("shifted", one_back(2), "it should"),
     ("same_variable", doubled(lambda x: x), "are right"),
     ("same_variable", doubled(lambda x: 2 * x), "are right"),
     ("displaced", reordered([12, 13, 14], [13, 14]), "predict the same"),

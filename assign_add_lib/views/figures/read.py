@@ -126,7 +126,7 @@ def algorithm(
     axes.text(last - 1.5, mlp - 1.5, answer, ha="center", va="center", fontsize=12, fontweight="bold")
     steps = (
         (tokens + 0.62, "position", GREY), (tokens, "tokens", INK), (middle, "after layer 1", INK),
-        ((tokens + middle) / 2, "layer 1,\nby position", LAYER_COLOURS[1]),
+        ((tokens + middle) / 2, "layer 1,\nmainly\nby position", LAYER_COLOURS[1]),
         ((middle + mlp) / 2, "layer 2" if ways else "layer 2,\nby content", LAYER_COLOURS[2]),
         (mlp, "MLP", INK), (mlp - 1.5, "answer", INK),
     )  # fmt: skip
