@@ -105,7 +105,7 @@ def test_representatives_stand_for_every_sequence(sizes):
     assert (lopsided - theory.symmetrised(setting.task, lopsided)).abs().max() > 1e-5
 
 
-def dense_logits(setting: Setting, W: Tensor, tokens: Tensor, basis: Tensor) -> Tensor:
+def dense_logits(setting, W, tokens, basis):
     """The same logits with embeddings that are rows of `basis` (D, d), layer 1 and the MLP as matrices.
 
     The map of layer 1 takes each embedding to its moved one; the MLP has one complex neuron a frequency, with the square

@@ -115,7 +115,9 @@ def null(answer: Callable) -> None:
         expect(worst < 1e-3, f"a name is paired with itself, with {worst:.2g} times the largest coefficient")
         for sums, side in ((Q.square().sum(1), "left"), (Q.square().sum(0), "right")):
             even = float(sums.max() / sums.min().clamp_min(1e-12))
-            words = f"on the {side} one name has {even:.3g} times the weight of another; keep every name as often as the prediction"
+            words = (
+                f"on the {side} one name has {even:.3g} times the weight of another; keep all names alike"
+            )
             expect(even < 1.01, words)
         drawn.append(Q)
     same = all(torch.allclose(Q, drawn[0], atol=1e-4) for Q in drawn)
