@@ -75,26 +75,28 @@ def number_operand(answer: Callable) -> None:
             given = float(as_tensor(answer(setting.alpha, setting.epsilon, p, N, V), (), "the entry"))
             sizes = f"for N = {N}, V = {V}, lambda = {setting.lam:.2f}, p = {p:.3f}"
             words = f"{sizes} it gives {given:.5g}; autograd gives {truth:.5g}"
+            mixed = 2 * setting.alpha * setting.epsilon * (1 - 1 / N)
+            own = 2 * setting.alpha**2 * (p - 1 / N)
+            words += f". Of the mean pull on y the right pair gives {mixed:.3g} and y with itself {own:.3g}; r-bar takes its part"
             if p == 1 / N:
                 words += ". In this case the votes of y with itself cancel; what is left is the right pair, less r-bar"
             expect(math.isclose(given, truth, rel_tol=1e-5, abs_tol=1e-5), words)
 
 
 @exercise
-def equal_for_good(answer: Callable) -> None:
-    """Exercise 13.4: `answer(K, asked)` says whether W[e_v, e_v] = W[e_v, q0] at every step of training on such problems."""
-    for K, asked in ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2)):
-        setting = Setting(lam=4.0, gamma=0.5, assignments=K)
-        W = theory.follow([(setting, 8)], asked=asked)[-1]
-        e = theory.coordinates(STUDY)["moved variable"].start
-        gap = (W[e, e] - W[e, STUDY.equal]).abs().item()
-        given = bool(as_tensor(answer(K, asked), (), "the answer"))
-        words = f"for {asked} asked of {K} you say {given}; after eight steps the two entries differ by {gap:.1g}"
-        if given and gap > 1e-9:
-            words += ". Is there a key with a name that the query does not hold?"
-        elif not given and gap < 1e-9:
-            words += ". Does any key hold a name that the query does not hold?"
-        expect(given == (gap < 1e-9), words)
+def control(answer: Callable) -> None:
+    """Exercise 13.4: `answer()` is (K, asked, whether W[e_v, e_v] = W[e_v, q0] at every step of training on such problems)."""
+    given = as_tensor(answer(), (3,), "(assignments, asked, stay equal)")
+    K, asked, stays = (int(each) for each in given)
+    expect(1 <= K <= 3 and 1 <= asked <= min(2, K), "take one to three assignments, of which one or two are asked for")
+    by_A, by_B = ("stay equal" if one else "part" for one in (K == 1, K == asked))
+    words = f"with {asked} asked of {K} both explanations say that the entries {by_A}"
+    expect(by_A != by_B, f"{words}: this training does not separate them. Is every assigned number asked for?")
+    W = theory.follow([(Setting(lam=4.0, gamma=0.5, assignments=K), 8)], asked=asked)[-1]
+    e = theory.coordinates(STUDY)["moved variable"].start
+    gap = (W[e, e] - W[e, STUDY.equal]).abs().item()
+    words = f"this training separates them, but after eight steps the two entries differ by {gap:.1g}"
+    expect(bool(stays) == (gap < 1e-9), f"{words}. Does any key hold a name that the query does not hold?")
 
 
 @exercise
@@ -111,6 +113,12 @@ def null(answer: Callable) -> None:
         expect(float(Q.abs().max()) > 1e-3, "the matrix is zero")
         worst = float(Q.diag().abs().max() / Q.abs().max())
         expect(worst < 1e-3, f"a name is paired with itself, with {worst:.2g} times the largest coefficient")
+        for sums, side in ((Q.square().sum(1), "left"), (Q.square().sum(0), "right")):
+            even = float(sums.max() / sums.min().clamp_min(1e-12))
+            words = (
+                f"on the {side} one name has {even:.3g} times the weight of another; keep all names alike"
+            )
+            expect(even < 1.01, words)
         drawn.append(Q)
     same = all(torch.allclose(Q, drawn[0], atol=1e-4) for Q in drawn)
     expect(not same, "every call gives the same matrix; draw with the generator")

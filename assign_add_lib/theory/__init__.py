@@ -5,19 +5,18 @@
 orthonormal ones, `trained` the gradient of a trained network.
 """
 
-from .closed import balance, bounds, exact, expected_product, first_order, pulls, scores, signal_strength, terms
+from .closed import balance, bounds, exact, expected_product, first_order, pulls, scores, terms
 from .embeddings import follow_with, gram, step_with
-from .forward import attention, augmented, content, convolve, dense_logits, logits, ranks_first, vectors
+from .forward import attention, augmented, content, convolve, logits, ranks_first, vectors
 from .population import draw, every_sequence, gradient, outcome, representatives, symmetrised
 from .setting import KAPPA, Setting, coordinates, dimensions
 from .steps import descent, descent_of, follow, named_entries, pull_sources, silenced, votes, without_operand
-from .trained import cosine, cosine_in_span, delivery, look_up_gradient, share_in
+from .trained import cosine, cosine_in_span, delivery, look_up_gradient
 
 __all__ = [
     "KAPPA", "Setting", "attention", "augmented", "balance", "bounds", "content", "convolve", "coordinates", "cosine",
-    "cosine_in_span", "delivery", "dense_logits", "descent", "descent_of", "dimensions", "draw", "every_sequence",
+    "cosine_in_span", "delivery", "descent", "descent_of", "dimensions", "draw", "every_sequence",
     "exact", "expected_product", "first_order", "follow", "follow_with", "gradient", "gram", "logits", "look_up_gradient",
-    "named_entries",
-    "outcome", "pull_sources", "pulls", "ranks_first", "representatives", "scores", "share_in", "signal_strength",
+    "named_entries", "outcome", "pull_sources", "pulls", "ranks_first", "representatives", "scores",
     "silenced", "step_with", "symmetrised", "terms", "vectors", "votes", "without_operand",
 ]  # fmt: skip

@@ -100,12 +100,6 @@ def exact(setting: Setting) -> Tensor:
     return total
 
 
-def signal_strength(setting: Setting) -> float:
-    """The coefficient of the associative memory in the theorem's step, exactly, for one assignment."""
-    Y, X = (sum(each[0] * each[place] for each in pulls(setting)) for place in (1, 2))
-    return setting.gamma * setting.step_size / setting.task.n_variables * (X - 2 * setting.epsilon * (X + Y))
-
-
 def terms(setting: Setting) -> dict[str, Tensor]:
     """The theorem's terms, (D, D) each; for one assignment they sum to the update exactly.
 

@@ -1,10 +1,8 @@
-"""The simplified network, in index form and with real vectors.
+"""The simplified network in index form: a vector is a list of coordinates.
 
 Layer 1 is assumed: each assigned number has read its variable, and `=` both operands.  Layer 2 is softmax attention from
 `=` with one trained matrix W.  The MLP is Gromov's, a cyclic self-convolution of the numbers that attention brings.
 """
-
-import math
 
 import torch
 from torch import Tensor
@@ -82,23 +80,3 @@ def ranks_first(task: Task, W: Tensor, tokens: Tensor) -> Tensor:
     lowest = torch.where(asked, a[:, 1 : task.room], torch.inf).min(1).values
     highest = torch.where(numbers & ~asked, a[:, 1 : task.room], -torch.inf).max(1).values
     return lowest > highest
-
-
-def dense_logits(setting: Setting, W: Tensor, tokens: Tensor, basis: Tensor) -> Tensor:
-    """The same logits with embeddings that are rows of `basis` (D, d), layer 1 and the MLP as matrices.
-
-    The map of layer 1 takes each embedding to its moved one; the MLP has one complex neuron a frequency, with the square
-    as activation.  W is (d, d), keys on the left.
-    """
-    task, at, N = setting.task, coordinates(setting.task), setting.task.n_numbers
-    moved = basis[at["moved variable"]].T @ basis[at["variable"]] + basis[at["moved number"]].T @ basis[at["number"]]
-    x = basis[tokens] + basis[at["position"]]  # (batch, pos, d)
-    before = torch.zeros_like(x)
-    before[:, 1:] = basis[tokens[:, :-1]] * task.assigned_numbers(tokens)[:, 1:, None]
-    before[:, -1] = basis[tokens[:, task.left]] + basis[tokens[:, task.right]]
-    x = x + before @ moved.T
-    mixed = (((x @ W) * x[:, -1:]).sum(2).softmax(1)[:, :, None] * x).sum(1)  # (batch, d)
-    n = torch.arange(N, dtype=torch.float64)
-    waves = torch.exp(2j * math.pi * n[:, None] * n / N)  # (number, frequency)
-    neurons = (mixed @ basis[at["number"]].T).to(waves.dtype) @ waves
-    return setting.gamma * (neurons**2 @ waves.conj()).real / N

@@ -51,11 +51,6 @@ def cosine_in_span(G: Tensor, m: Tensor, Q: Tensor) -> Tensor:
     return inner / (G.norm() * ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt())
 
 
-def share_in(G: Tensor, part: Tensor) -> float:
-    """What share of G lies along `part`, its projection on G over G."""
-    return ((part * G).sum() / G.norm() ** 2).item()
-
-
 def delivery(weights: Weights, tokens: Tensor) -> Tensor:
     """Layer-1 attention (batch, 2) of `=` to the operand that is a variable, and of the asked number to its variable."""
     first = STUDY.first_variable

@@ -22,7 +22,7 @@ def isotropic(m, generator):
 
 
 def hollow(m, generator):
-    """Another right answer to exercise 13.5: any coefficients but those of a name with itself."""
+    """An answer to exercise 13.5 that gives names unequal weights."""
     Q = torch.randn(12, 12, generator=generator)
     return m.T @ (Q - Q.diag().diag()) @ m
 
@@ -40,9 +40,11 @@ MISTAKES = [
     ("enough_step", lambda K: math.log((K - 2) / (math.sqrt(2) - 1)), "not the smallest"),
     ("enough_step", lambda K: math.log(K - 2), "gets wrong"),
     ("enough_step", lambda K: math.log(4 * (K - 2)), "smaller h"),
-    ("equal_for_good", lambda K, asked: K == 1, "for 2 asked of 2"),
-    ("equal_for_good", lambda K, asked: True, "Is there a key"),
-    ("equal_for_good", lambda K, asked: False, "Does any key"),
+    ("control", lambda: (2, 1, False), "does not separate"),
+    ("control", lambda: (1, 1, True), "does not separate"),
+    ("control", lambda: (2, 2, False), "Does any key"),
+    ("control", lambda: (4, 2, False), "one to three"),
+    ("null", hollow, "times the weight"),
     ("null", matching, "paired with itself"),
     ("null", fixed, "same matrix"),
     ("null", isotropic, "leaves the span"),
@@ -54,7 +56,6 @@ MISTAKES = [
 RIGHT = [
     ("sure_share", lambda N: 1 - (1 - N % 2) / N),
     ("enough_step", lambda K: math.log(K - 2) + math.log(2)),
-    ("equal_for_good", lambda K, asked: not K - asked),
-    ("null", hollow),
+    ("control", lambda: [2, 2, 1]),
     ("null", derangement),
 ]
