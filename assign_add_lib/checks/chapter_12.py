@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from functools import cached_property
 from math import comb
 from types import SimpleNamespace
 
@@ -34,7 +35,8 @@ def lag(answer: Callable) -> None:
         metrics = pd.DataFrame({"0-var train": _series(steps), "0-var add-restricted": _series(steps)})
         fits, then = (arrival(metrics[name], 0.95) for name in metrics)
         truth = math.nan if fits is None else math.inf if then is None else then - fits
-        given = answer(SimpleNamespace(metrics=metrics))
+        config = SimpleNamespace(steps=metrics.index[-1])
+        given = answer(Evidence(SimpleNamespace(task=STUDY, split=None, metrics=metrics, config=config)))
         expect(given is not None, "your function returns nothing yet")
         given = float(given)
         same = given == truth or (math.isnan(given) and math.isnan(truth))
@@ -56,29 +58,35 @@ def lower_rank(answer: Callable) -> None:
         return [next((k for k, chance in enumerate(each, start) if chance >= least), len(each)) for each in chances]
 
     hints = (
-        (ranks(start=0), "; count from 1"),
-        (ranks(least=0.05), "; 2.5% at each end"),
-        (ranks(more=1), "; (n + 1) / 2 draws among the k smallest are enough"),
+        (ranks(start=0), "count from 1"),
+        (ranks(least=0.05), "2.5% at each end"),
+        (ranks(more=1), "(n + 1) / 2 draws among the k smallest are enough"),
+        ([math.ceil(0.025 * n) for n in sizes], "that is the rank of a quantile of the values; ask for one of their median"),
     )
     given = [answer(n) for n in sizes]
     expect(None not in given, "your function returns nothing yet")
-    hint = next((words for wrong, words in hints if wrong == given), "")
+    general = "for n = 3, write down the three chances that at least two draws are among the k smallest"
+    hint = next((words for wrong, words in hints if wrong == given), general)
     for n, ours, truth in zip(sizes, given, ranks()):
-        expect(ours == truth, f"of {n} values it is number {ours}; it should be number {truth}{hint}")
+        expect(ours == truth, f"of {n} values it gives number {ours}, which is too {'low' if ours < truth else 'high'}; {hint}")
 
 
 @exercise
 def least_share(answer: Callable) -> None:
     """Exercise 12.3: `answer(held, runs)` is the least chance under which so many runs or more hold with 5%."""
-    cases = [(10, 10), (0, 10), *((random.randint(0, n), n) for n in random.sample(range(3, 40), 12))]
+    middling = [(random.randint(1, n - 1), n) for n in random.sample(range(3, 40), 12)]
+    cases = [(9, 9), (8, 9), *middling, (0, 10)]
     for held, runs in cases:
         low, high = 0.0, 1.0
         for _ in range(60):
             middle = (low + high) / 2
             low, high = (middle, high) if _at_least(held, runs, middle) < 0.05 else (low, middle)
-        truth = high if held else 0.0
+        truth = high
         given = float(as_tensor(answer(held, runs), (), "the answer"))
-        exactly = held and abs(comb(runs, held) * given**held * (1 - given) ** (runs - held) - 0.05) < 1e-4 and held < runs
+        if not held:
+            expect(abs(given) < 1e-4, f"for 0 of {runs}: it gives {given:.5f}; none or more is certain, so the least share is 0")
+            continue
+        exactly = abs(comb(runs, held) * given**held * (1 - given) ** (runs - held) - 0.05) < 1e-4 and held < runs
         hint = "; count the chance of more than that, too" if exactly and abs(given - truth) > 1e-4 else ""
         expect(abs(given - truth) < 1e-4, f"for {held} of {runs}: it gives {given:.5f}; the least share is {truth:.5f}{hint}")
 
@@ -105,6 +113,9 @@ def as_of(answer: Callable) -> None:
         task=STUDY, split=None, metrics=metrics, config=SimpleNamespace(steps=200), weights=lambda step=None: f"weights at {step}"
     )
     run = Evidence(kept, size=7)
+    kept_back = {name for name, each in vars(Evidence).items() if isinstance(each, cached_property)} - {"weights"}
+    vars(run).update(dict.fromkeys(kept_back, "the last step's"))  # as on a run that has been measured before
+    filled = dict(vars(run), weights=run.weights)
     for step in (0, 100):
         given = answer(run, step)
         expect(given is not None, "your function returns nothing yet")
@@ -112,4 +123,6 @@ def as_of(answer: Callable) -> None:
         expect(given.last["accuracy"] == metrics.loc[step, "accuracy"], f"`last` is not the row of step {step}")
         expect(given.weights == f"weights at {step}", f"`weights` are {given.weights}; they should be those at step {step}")
         expect(given.size == 7, "the sample should be as large as the run's: pass its size on")
-    expect(run.weights == "weights at None", "the run that it was given has changed; build a new Evidence")
+        stale = sorted(kept_back & set(vars(given)))
+        expect(not stale, f"what the run had measured at its last step came along: {', '.join(stale)}; do not copy, build anew")
+    expect(vars(run) == filled, "the run that it was given has changed; build a new Evidence")
