@@ -30,7 +30,7 @@ def test_claims_are_a_well_formed_list():
 
 
 def test_untrained_runs_are_those_of_step_0():
-    for name, run in claims.untrained().items():
+    for run in claims.untrained().values():
         assert torch.equal(run.weights.W_E, run.run.weights(0).W_E) and not torch.equal(run.weights.W_E, run.run.weights().W_E)
         assert run.last["0-var train"] == run.metrics["0-var train"].iloc[0] < 0.05
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ..analysis.phases import arrival
 from ..claims.evidence import Evidence
-from ..engine.scoreboard import verdict as stated
 from ..task import STUDY
 from .common import as_tensor, exercise, expect
 
@@ -92,22 +91,8 @@ def least_share(answer: Callable) -> None:
 
 
 @exercise
-def by_luck(answer: Callable) -> None:
-    """Exercise 12.4: `answer(claims, runs, chance)` is the mean number of claims that hold in most runs, or in all."""
-    for _ in range(30):
-        claims, runs, chance = random.randint(1, 60), random.randint(2, 30), random.choice([0.0, 0.2, 0.5, 0.7, 0.9, 1.0])
-        truth = claims * sum(
-            comb(runs, k) * chance**k * (1 - chance) ** (runs - k) for k in range(runs + 1) if stated(k, runs) != "not held"
-        )
-        given = float(as_tensor(answer(claims, runs, chance), (), "the answer"))
-        words = f"{claims} claims, {runs} runs, chance {chance}: it gives {given:.4f}; it should be {truth:.4f}"
-        all_only = abs(given - claims * chance**runs) < 1e-4
-        expect(abs(given - truth) < 1e-4, words + ("; most counts as well as all" if all_only else ""))
-
-
-@exercise
 def as_of(answer: Callable) -> None:
-    """Exercise 12.5: `answer(run, step)` is the evidence of a run as it was at a step."""
+    """Exercise 12.4: `answer(run, step)` is the evidence of a run as it was at a step."""
     metrics = pd.DataFrame({"accuracy": [0.1, 0.5, 0.9]}, index=[0, 100, 200])
     kept = SimpleNamespace(
         task=STUDY, split=None, metrics=metrics, config=SimpleNamespace(steps=200), weights=lambda step=None: f"weights at {step}"

@@ -231,7 +231,7 @@ CLAIMS: tuple[Claim, ...] = (
           "mean correlation of two rows",
           rows_alike, 0.9, where="12_scoreboard: The position table", seen=SEEDS),
     Row("previous-token table", ATTENTION, "F7a",
-          "By position alone, each place prefers the one before it, once the future and the place two back are left out.",
+          "By position alone, each place scores the one before it above all earlier ones but the one two back.",
           "qk1_num_to_prev_var, share of 11 rows",
           at_the_end("qk1_num_to_prev_var"), 0.9,
           quote="a strict positional preference", where="08_binding: What does an assigned number read?"),

@@ -58,10 +58,6 @@ def bound(more=0, tail=0.05):
     return least_share
 
 
-def lucky(claims, runs, chance):
-    return claims * chance**runs
-
-
 def in_place(run, step):
     run.last, run.weights = run.metrics.loc[step], run.run.weights(step)
     return run
@@ -74,7 +70,7 @@ def copied(run, step):
 
 
 def seen_at(step=None, size=None, last=True):
-    """An answer to exercise 12.5 with mistakes."""
+    """An answer to exercise 12.4 with mistakes."""
 
     def as_of(run, then):
         earlier = Evidence(run.run, size or run.size)
@@ -98,8 +94,6 @@ MISTAKES = [
     ("least_share", lambda held, runs: held / runs, "the least share is"),
     ("least_share", bound(tail=0.025), "the least share is"),
     ("least_share", bound(more=1), "the least share is"),
-    ("by_luck", lucky, "most counts as well as all"),
-    ("by_luck", lambda claims, runs, chance: claims * chance, "it should be"),
     ("least_share", lambda held, runs: bound()(held, runs) if held else 0.05, "none or more is certain"),
     ("as_of", in_place, "has changed"),
     ("as_of", copied, "came along"),
