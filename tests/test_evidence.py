@@ -74,6 +74,9 @@ def test_constants_part_of_the_attention_on_two_operands():
                 each = torch.tensor([score["numbers"] + score[f"position {there}"], score[name] + score[f"position {here}"]])
                 parts.append(each.softmax(0)[0].item())
     assert len(parts) == 20 and evidence.constant_before_the_spike(run) == pytest.approx(np.mean(parts))
+    assert sorted(evidence.constant_parts(run)) == pytest.approx(sorted(parts))
+    run.history.loc[500] = 9.0
+    assert evidence.constant_parts(run, 100).tolist() == [0.5] * 20
 
 
 PLACES = {"trained": ["c left", "c right", "a left", "k right"], "untrained": ["a right", "k left"]}

@@ -29,6 +29,12 @@ def test_claims_are_a_well_formed_list():
     assert all(row.statement.endswith(".") and row.measured and row.origin for row in CLAIMS)
 
 
+def test_untrained_runs_are_those_of_step_0():
+    for run in claims.untrained().values():
+        assert torch.equal(run.weights.W_E, run.run.weights(0).W_E) and not torch.equal(run.weights.W_E, run.run.weights().W_E)
+        assert run.last["0-var train"] == run.metrics["0-var train"].iloc[0] < 0.05
+
+
 @pytest.fixture(scope="module")
 def shipped():
     return scoreboard.load_board()

@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from functools import cached_property
 from math import comb
 from types import SimpleNamespace
 
@@ -10,7 +11,6 @@ import pandas as pd
 
 from ..analysis.phases import arrival
 from ..claims.evidence import Evidence
-from ..engine.scoreboard import verdict as stated
 from ..task import STUDY
 from .common import as_tensor, exercise, expect
 
@@ -34,7 +34,8 @@ def lag(answer: Callable) -> None:
         metrics = pd.DataFrame({"0-var train": _series(steps), "0-var add-restricted": _series(steps)})
         fits, then = (arrival(metrics[name], 0.95) for name in metrics)
         truth = math.nan if fits is None else math.inf if then is None else then - fits
-        given = answer(SimpleNamespace(metrics=metrics))
+        config = SimpleNamespace(steps=metrics.index[-1])
+        given = answer(Evidence(SimpleNamespace(task=STUDY, split=None, metrics=metrics, config=config)))
         expect(given is not None, "your function returns nothing yet")
         given = float(given)
         same = given == truth or (math.isnan(given) and math.isnan(truth))
@@ -56,55 +57,50 @@ def lower_rank(answer: Callable) -> None:
         return [next((k for k, chance in enumerate(each, start) if chance >= least), len(each)) for each in chances]
 
     hints = (
-        (ranks(start=0), "; count from 1"),
-        (ranks(least=0.05), "; 2.5% at each end"),
-        (ranks(more=1), "; (n + 1) / 2 draws among the k smallest are enough"),
+        (ranks(start=0), "count from 1"),
+        (ranks(least=0.05), "2.5% at each end"),
+        (ranks(more=1), "(n + 1) / 2 draws among the k smallest are enough"),
+        ([math.ceil(0.025 * n) for n in sizes], "that is the rank of a quantile of the values; ask for one of their median"),
     )
     given = [answer(n) for n in sizes]
     expect(None not in given, "your function returns nothing yet")
-    hint = next((words for wrong, words in hints if wrong == given), "")
+    general = "for n = 3, write down the three chances that at least two draws are among the k smallest"
+    hint = next((words for wrong, words in hints if wrong == given), general)
     for n, ours, truth in zip(sizes, given, ranks()):
-        expect(ours == truth, f"of {n} values it is number {ours}; it should be number {truth}{hint}")
+        expect(ours == truth, f"of {n} values it gives number {ours}, which is too {'low' if ours < truth else 'high'}; {hint}")
 
 
 @exercise
 def least_share(answer: Callable) -> None:
     """Exercise 12.3: `answer(held, runs)` is the least chance under which so many runs or more hold with 5%."""
-    cases = [(10, 10), (0, 10), *((random.randint(0, n), n) for n in random.sample(range(3, 40), 12))]
+    middling = [(random.randint(1, n - 1), n) for n in random.sample(range(3, 40), 12)]
+    cases = [(9, 9), (8, 9), *middling, (0, 10)]
     for held, runs in cases:
         low, high = 0.0, 1.0
         for _ in range(60):
             middle = (low + high) / 2
             low, high = (middle, high) if _at_least(held, runs, middle) < 0.05 else (low, middle)
-        truth = high if held else 0.0
+        truth = high
         given = float(as_tensor(answer(held, runs), (), "the answer"))
-        exactly = held and abs(comb(runs, held) * given**held * (1 - given) ** (runs - held) - 0.05) < 1e-4 and held < runs
+        if not held:
+            expect(abs(given) < 1e-4, f"for 0 of {runs}: it gives {given:.5f}; none or more is certain, so the least share is 0")
+            continue
+        exactly = abs(comb(runs, held) * given**held * (1 - given) ** (runs - held) - 0.05) < 1e-4 and held < runs
         hint = "; count the chance of more than that, too" if exactly and abs(given - truth) > 1e-4 else ""
         expect(abs(given - truth) < 1e-4, f"for {held} of {runs}: it gives {given:.5f}; the least share is {truth:.5f}{hint}")
 
 
 @exercise
-def by_luck(answer: Callable) -> None:
-    """Exercise 12.4: `answer(claims, runs, chance)` is the mean number of claims that hold in most runs, or in all."""
-    for _ in range(30):
-        claims, runs, chance = random.randint(1, 60), random.randint(2, 30), random.choice([0.0, 0.2, 0.5, 0.7, 0.9, 1.0])
-        truth = claims * sum(
-            comb(runs, k) * chance**k * (1 - chance) ** (runs - k) for k in range(runs + 1) if stated(k, runs) != "not held"
-        )
-        given = float(as_tensor(answer(claims, runs, chance), (), "the answer"))
-        words = f"{claims} claims, {runs} runs, chance {chance}: it gives {given:.4f}; it should be {truth:.4f}"
-        all_only = abs(given - claims * chance**runs) < 1e-4
-        expect(abs(given - truth) < 1e-4, words + ("; most counts as well as all" if all_only else ""))
-
-
-@exercise
 def as_of(answer: Callable) -> None:
-    """Exercise 12.5: `answer(run, step)` is the evidence of a run as it was at a step."""
+    """Exercise 12.4: `answer(run, step)` is the evidence of a run as it was at a step."""
     metrics = pd.DataFrame({"accuracy": [0.1, 0.5, 0.9]}, index=[0, 100, 200])
     kept = SimpleNamespace(
         task=STUDY, split=None, metrics=metrics, config=SimpleNamespace(steps=200), weights=lambda step=None: f"weights at {step}"
     )
     run = Evidence(kept, size=7)
+    kept_back = {name for name, each in vars(Evidence).items() if isinstance(each, cached_property)} - {"weights"}
+    vars(run).update(dict.fromkeys(kept_back, "the last step's"))  # as on a run that has been measured before
+    filled = dict(vars(run), weights=run.weights)
     for step in (0, 100):
         given = answer(run, step)
         expect(given is not None, "your function returns nothing yet")
@@ -112,4 +108,6 @@ def as_of(answer: Callable) -> None:
         expect(given.last["accuracy"] == metrics.loc[step, "accuracy"], f"`last` is not the row of step {step}")
         expect(given.weights == f"weights at {step}", f"`weights` are {given.weights}; they should be those at step {step}")
         expect(given.size == 7, "the sample should be as large as the run's: pass its size on")
-    expect(run.weights == "weights at None", "the run that it was given has changed; build a new Evidence")
+        stale = sorted(kept_back & set(vars(given)))
+        expect(not stale, f"what the run had measured at its last step came along: {', '.join(stale)}; do not copy, build anew")
+    expect(vars(run) == filled, "the run that it was given has changed; build a new Evidence")

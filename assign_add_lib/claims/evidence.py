@@ -144,22 +144,25 @@ def before_the_spike(name: str):
     return lambda run: math.nan if run.first_spike is None else run.metrics.loc[run.first_spike, name]
 
 
-def constant_before_the_spike(run: Evidence) -> float:
-    """Of the layer-1 attention of `=` on the two operands of a 1-var problem, the constant's part, before the first spike.
+def constant_parts(run: Evidence, before: int = 0) -> pd.Series:
+    """Of the layer-1 attention of `=` on the two operands of a 1-var problem, the constant's part, by trained place.
 
-    The mean over all trained places of variables, at the last measured step before the spike, from the scores in the history;
-    the constant is a number of mean score.
+    At the last measured step before the first spike, or `before` steps earlier, from the scores in the history; the constant
+    is a number of mean score.
     """
-    if run.first_spike is None:
-        return math.nan
-    score, task = run.history["score"].loc[: run.first_spike].iloc[-1], run.task
+    score, task = run.history["score"].loc[: run.first_spike - before].iloc[-1], run.task
     left, right = score[f"position {task.left}"], score[f"position {task.right}"]
-    shares = []
+    shares = {}
     for place in run.places["trained"]:
         name, side = place.split()
         variable, number = (left, right) if side == "left" else (right, left)
-        shares.append(1 / (1 + math.exp(variable + score[name] - number - score["numbers"])))
-    return sum(shares) / len(shares)
+        shares[place] = 1 / (1 + math.exp(variable + score[name] - number - score["numbers"]))
+    return pd.Series(shares)
+
+
+def constant_before_the_spike(run: Evidence) -> float:
+    """The mean of `constant_parts` over all trained places before the first spike, nan without one."""
+    return math.nan if run.first_spike is None else constant_parts(run).mean()
 
 
 ROUTING = ("qk2_ov1_var_identity", "attn_l1_equal_to_operands", "attn_l2_equal_to_values")

@@ -59,6 +59,16 @@ def study_runs() -> dict[str, Evidence]:
     return {name: Evidence(load_run(name)) for name in SEEDS}
 
 
+def untrained() -> dict[str, Evidence]:
+    """The two runs that ship their first weights, as they were before training: what holds of them was not learned."""
+    found = {}
+    for name in ("seed-0", "seed-42"):
+        run = load_run(name)
+        found[name] = Evidence(run)
+        found[name].last, found[name].weights = run.metrics.loc[0], run.weights(0)
+    return found
+
+
 def swept(setting: str, least: int = 8) -> dict[str, Sweep]:
     """The shipped sweep of a setting, by seed; seeds with fewer than `least` values are left out."""
     table = pd.read_csv(shipped_file(f"sweeps/{setting}.csv"))
@@ -221,7 +231,7 @@ CLAIMS: tuple[Claim, ...] = (
           "mean correlation of two rows",
           rows_alike, 0.9, where="12_scoreboard: The position table", seen=SEEDS),
     Row("previous-token table", ATTENTION, "F7a",
-          "By position alone, each place prefers the one before it, once the future and the place two back are left out.",
+          "By position alone, each place scores the one before it above all earlier ones but the one two back.",
           "qk1_num_to_prev_var, share of 11 rows",
           at_the_end("qk1_num_to_prev_var"), 0.9,
           quote="a strict positional preference", where="08_binding: What does an assigned number read?"),

@@ -1,5 +1,6 @@
 """Answers to the exercises of chapter 12: mistakes, with words of what their check must say, and other right ones."""
 
+import copy
 import math
 from math import comb
 
@@ -21,6 +22,12 @@ def lagging(sign=1, first=False, missing=math.inf):
         return missing if then is None else sign * (then - fits)
 
     return lag
+
+
+def by_evidence(run):
+    """Another right answer to exercise 12.1, with what Evidence offers."""
+    fits, then = (run.arrival(name, 0.95) for name in ("0-var train", "0-var add-restricted"))
+    return math.nan if math.isinf(fits) else then - fits
 
 
 def ranked(least=0.025, start=1, more=0):
@@ -51,17 +58,19 @@ def bound(more=0, tail=0.05):
     return least_share
 
 
-def lucky(claims, runs, chance):
-    return claims * chance**runs
-
-
 def in_place(run, step):
     run.last, run.weights = run.metrics.loc[step], run.run.weights(step)
     return run
 
 
+def copied(run, step):
+    earlier = copy.copy(run)
+    earlier.last, earlier.weights = run.metrics.loc[step], run.run.weights(step)
+    return earlier
+
+
 def seen_at(step=None, size=None, last=True):
-    """An answer to exercise 12.5 with mistakes."""
+    """An answer to exercise 12.4 with mistakes."""
 
     def as_of(run, then):
         earlier = Evidence(run.run, size or run.size)
@@ -80,15 +89,16 @@ MISTAKES = [
     ("lower_rank", ranked(least=0.05), "2.5% at each end"),
     ("lower_rank", ranked(start=0), "count from 1"),
     ("lower_rank", ranked(more=1), "draws among the k smallest are enough"),
-    ("lower_rank", lambda n: 2, "it should be number"),
+    ("lower_rank", lambda n: 2, "which is too"),
+    ("lower_rank", lambda n: math.ceil(0.025 * n), "a quantile of the values"),
     ("least_share", lambda held, runs: held / runs, "the least share is"),
     ("least_share", bound(tail=0.025), "the least share is"),
     ("least_share", bound(more=1), "the least share is"),
-    ("by_luck", lucky, "most counts as well as all"),
-    ("by_luck", lambda claims, runs, chance: claims * chance, "it should be"),
+    ("least_share", lambda held, runs: bound()(held, runs) if held else 0.05, "none or more is certain"),
     ("as_of", in_place, "has changed"),
+    ("as_of", copied, "came along"),
     ("as_of", seen_at(last=False), "is not the row of step"),
     ("as_of", seen_at(step=50), "they should be those at step"),
     ("as_of", seen_at(size=500), "as large as the run's"),
 ]
-RIGHT = [("lag", lagging()), ("lower_rank", ranked()), ("as_of", seen_at())]
+RIGHT = [("lag", lagging()), ("lag", by_evidence), ("lower_rank", ranked()), ("as_of", seen_at())]
