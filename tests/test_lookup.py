@@ -8,7 +8,7 @@ from small import SIZES, problems, random_weights
 
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.analysis import lookup
-from assign_add_lib.circuits import OV, layer_2_terms, qk_table
+from assign_add_lib.circuits import OV, layer_2_terms, qk_table, variable_identity
 from assign_add_lib.model import trace
 
 
@@ -98,6 +98,7 @@ def test_changes_of_layer_1_key_by_key(case):
             "no token part, not itself": position + token.mean() + itself,
             "no position part": token + position.mean(),
             "no line": token + position - place[: i + 1],
+            "no straight line": token + position - price.place * torch.arange(i + 1).double(),
             "no wave": token + position - wave,
             "no wave, no token part": position + token.mean() - wave,
             "no wave, no token part, not itself": position + token.mean() - wave + itself,
@@ -174,6 +175,34 @@ def test_lead(case):
                     assert math.isnan(found[b, q, k])
 
 
+def test_flattened_keeps_the_mean_and_drops_the_choice(case):
+    task, weights, tokens = case
+    term, keys = layer_2_terms(weights, tokens)[:, 1, 1], task.assigned_numbers(tokens)
+    found = term + lookup.flattened(term, keys)
+    for b in range(len(tokens)):
+        chosen = [j for j in range(task.length) if keys[b, j]]
+        for j in range(task.length):
+            expected = sum(term[b, k] for k in chosen) / len(chosen) if j in chosen else term[b, j]
+            torch.testing.assert_close(found[b, j], torch.as_tensor(expected))
+    assert not lookup.flattened(term, torch.zeros_like(keys)).any()
+
+
+def test_another_block_changes_the_entries_of_variables(case):
+    task, w, tokens = case
+    A, V, f = trace(w, tokens).pattern[:, 0], task.n_variables, task.first_variable
+    block = torch.randn(V, V, dtype=torch.float64)
+    old, found = variable_identity(w), lookup.with_block(w, tokens, block)
+    assert not lookup.with_block(w, tokens, old).any()
+    for b in range(12):
+        for j in range(task.length):
+            expected = 0.0
+            for p in (task.left, task.right):
+                if j and min(tokens[b, p], tokens[b, j - 1]) >= f:
+                    u, v = tokens[b, p] - f, tokens[b, j - 1] - f
+                    expected += A[b, task.last, p] * A[b, j, j - 1] * (block[u, v] - old[u, v])
+            assert float(found[b, j]) == pytest.approx(float(expected))
+
+
 def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
     task, w, tokens = case
     acts = trace(w, tokens)
@@ -192,7 +221,7 @@ def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
         stranger = b % task.n_variables
         while task.first_variable + stranger in asked:
             stranger = (stranger + 1) % task.n_variables
-        keys = {name: stream[b].clone() for name in list(changes)[:5]}
+        keys = {name: stream[b].clone() for name in list(changes)[:6]}
         place, name = w.W_pos[1 : task.room].mean(0), usual * w.W_E[task.first_variable + stranger] @ OV1
         query, other = stream[b, -1], stream[b, -1].clone()
         for p in (task.left, task.right):
@@ -201,6 +230,7 @@ def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
                 keys["no place"][p] += place - w.W_pos[p]
                 keys["a name"][p] += name - held
                 keys["typed ones lose theirs"][p] -= held
+                keys["neither"][p] += place - w.W_pos[p] - held
                 keys["a name, no place"][p] += place - w.W_pos[p] + name - held
                 value = (ids[p] + task.n_numbers // 3) % task.n_numbers
                 other += A[b, -1, p] * (w.W_E[value] - w.W_E[ids[p]]) @ OV1

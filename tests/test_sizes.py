@@ -821,7 +821,12 @@ def causes_are_counted():
     assert len(kinds) == 11 and kinds.sub(1).abs().max() < 1e-9
 
 
-@calls(*(f"analysis.lookup.{name}" for name in ("read_with", "layer_1_changes", "shares_read", "typed_number_changes")))
+@calls(
+    *(
+        f"analysis.lookup.{name}"
+        for name in ("read_with", "layer_1_changes", "shares_read", "typed_number_changes", "with_block")
+    )
+)
 def scores_are_changed():
     plain = lookup.read_with(WEIGHTS, TOKENS)
     assert torch.equal(plain.answers, SEEN.logits[:, -1].argmax(1))
@@ -832,13 +837,19 @@ def scores_are_changed():
         assert not change[:, ROOM:].any()
     for change in lookup.typed_number_changes(WEIGHTS, TOKENS).values():
         assert change.shape == (60, T)
+    assert not lookup.with_block(WEIGHTS, TOKENS, circuits.variable_identity(WEIGHTS)).any()
     even = torch.full((T, T), 1 / T, dtype=torch.float64)
     found = lookup.shares_read(plain._replace(layer_1=even.expand(60, T, T)), TOKENS, TASK)
     places = [p for ids in TOKENS.tolist() for p in range(ROOM) if ids[p] < N]  # of all keys alike, the first is the best
     assert found == pytest.approx({"place before": places.count(1) / len(places), "itself": 0, "weight": 1 / T})
 
 
-@calls(*(f"analysis.lookup.{name}" for name in ("number_table", "place_and_distance", "prices", "gapped", "lead", "flip")))
+@calls(
+    *(
+        f"analysis.lookup.{name}"
+        for name in ("number_table", "place_and_distance", "prices", "gapped", "lead", "flip", "flattened")
+    )
+)
 def tables_of_an_assigned_number():
     token, position = lookup.number_table(WEIGHTS)
     S = circuits.qk_table(WEIGHTS)
@@ -855,6 +866,7 @@ def tables_of_an_assigned_number():
     rivals[:, 1:3] = True
     terms = circuits.layer_2_terms(WEIGHTS, TOKENS)
     same(lookup.lead(terms, target, rivals), terms[..., 0] - terms[..., 1:3].mean(-1))
+    same((terms[:, 0, 0] + lookup.flattened(terms[:, 0, 0], rivals))[:, 1:3].mean(1), terms[:, 0, 0, 1:3].mean(1))
 
 
 # problems of another task, to all that reads them
@@ -878,6 +890,7 @@ READERS = {
     "read_with": lambda t: lookup.read_with(WEIGHTS, t),
     "layer_1_changes": lambda t: lookup.layer_1_changes(WEIGHTS, t),
     "typed_number_changes": lambda t: lookup.typed_number_changes(WEIGHTS, t),
+    "with_block": lambda t: lookup.with_block(WEIGHTS, t, circuits.variable_identity(WEIGHTS)),
     "patched": lambda t: iv.patched(lens(), t, t, {}),
     "story": lambda t: causal.story(t, TASK),
     "kinds_of_answer": lambda t: causal.kinds_of_answer(t, t[:, 0], TASK),

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ..circuits import OV, QK, layer_1_terms, qk_table
+from ..circuits import OV, QK, layer_1_terms, qk_table, variable_identity
 from ..model import Weights, read_out, trace
 from ..task import Task
 
@@ -91,8 +91,9 @@ def prices(weights: Weights) -> Prices:
 def layer_1_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
     """Changes (batch, query, key) of the layer-1 scores of assigned numbers, by what they take away or put in place.
 
-    The *line* is the part of the key's place, the *wave* that of its distance (`place_and_distance`).  *Not itself*
-    keeps a number from reading itself.  *Prices alone* puts the three `prices` in place of every entry.
+    The *line* is the part of the key's place, the *straight line* its slope alone, the *wave* the part of the key's
+    distance (`place_and_distance`).  *Not itself* keeps a number from reading itself.  *Prices alone* puts the three
+    `prices` in place of every entry.
     """
     task, w, length = weights.task, weights, weights.task.length
     terms = layer_1_terms(w, tokens)
@@ -117,6 +118,7 @@ def layer_1_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
         "no token part, not itself": out(token) + itself,
         "no position part": out(position),
         "no line": -line.expand_as(token),
+        "no straight line": (-price.place * torch.arange(length, dtype=token.dtype)).expand_as(token),
         "no wave": -wave.expand_as(token),
         "no wave, no token part": out(token) - wave,
         "no wave, no token part, not itself": out(token) - wave + itself,
@@ -183,12 +185,35 @@ def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
     return at - (terms * mask).sum(-1) / mask.sum(-1)
 
 
+def flattened(term: Tensor, keys: Tensor) -> Tensor:
+    """The change (batch, key) of scores that puts a term's mean over some keys (batch, key) in place of the term at each of them.
+
+    What the term adds to them all, its level, is kept; how it chooses among them is gone.
+    """
+    mean = (term * keys).sum(-1, keepdim=True) / keys.sum(-1, keepdim=True).clamp(min=1)
+    return (mean - term) * keys
+
+
+def with_block(weights: Weights, tokens: Tensor, block: Tensor) -> Tensor:
+    """The change (batch, key) of the scores of `=` if `variable_identity` were another block (V, V)."""
+    task, w, V = weights.task, weights, weights.task.n_variables
+    A = trace(w, task.check(tokens)).pattern[:, 0]
+    changed = block.new_zeros(task.d_vocab, task.d_vocab)
+    changed[-V:, -V:] = block - variable_identity(w)
+    operands = slice(task.left, task.right + 1)
+    entries = changed[tokens[:, operands, None], tokens[:, None, :-1]]  # (batch, operand, key - 1)
+    change = A.new_zeros(tokens.shape)
+    change[:, 1:] = torch.einsum("bo,bok->bk", A[:, task.last, operands], entries) * A.diagonal(-1, 1, 2)
+    return change
+
+
 def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
     """Changes (batch, key) of the layer-2 scores of `=` that take from a typed number what could tell it from assigned ones.
 
     As keys: typed numbers get the mean position embedding of the assignments (*no place*); a name, that of a variable
     which the problem does not ask for, as an assigned number holds it (*a name*); both; assigned numbers that are not
-    asked for lose their names; typed numbers lose what they hold of the token before them.
+    asked for lose their names; typed numbers lose what they hold of the token before them (*typed ones lose theirs*), and
+    their place besides (*neither*).
 
     As query: `=` keeps only its own token and position (*query: own alone*); the values of typed numbers that it has
     read become other values (*query: other values*).
@@ -230,6 +255,7 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
         "a name, no place": no_place + name,
         "assigned ones lose their names": of_keys(-before, rivals),
         "typed ones lose theirs": of_keys(-before, typed),
+        "neither": no_place + of_keys(-before, typed),
         "query: own alone": of_query(-acts.attn_out[:, 0, last]),
         "query: other values": of_query(others),
     }

@@ -88,41 +88,44 @@ def binding_scores(answer: Callable) -> None:
 
 
 @exercise
-def deleted(answer: Callable) -> None:
-    """Exercise 8.4: `answer(weights, tokens, query, key)` is the change of the scores of `=` that removes a term."""
-    weights = Weights.init(seed=random.randrange(2**31)).to(torch.float64)
-    weights = weights.replace(W_E=5 * weights.W_E, W_pos=5 * weights.W_pos)
-    tokens = torch.stack([random_problem().tokens(seed=index) for index in range(6)])
-    scores, terms = trace(weights, tokens).scores[:, 1, -1], layer_2_terms(weights, tokens)
-    for query in range(3):
-        for key in range(3):
-            given = as_tensor(answer(weights, tokens.clone(), query, key), (6, STUDY.length), "the change")
-            eight = sum(terms[:, q, k] for q in range(3) for k in range(3) if (q, k) != (query, key))
-            words = f"with query source {query} and key source {key}, scores and change do not add to the other eight terms"
-            if torch.allclose(given, eight):
-                words += "; these are the other eight terms, and the change is what must be added to all nine"
-            elif torch.allclose(given, terms[:, query, key]):
-                words += "; this adds the term once more"
-            elif torch.allclose(given, -terms[:, key, query]):
-                words += "; here query and key are exchanged"
-            expect(torch.allclose(scores + given, eight, atol=1e-9), words)
+def flattened(answer: Callable) -> None:
+    """Exercise 8.4: `answer(term, keys)` is the change that puts a term's mean over the keys in place of its values there."""
+    for _ in range(10):
+        term, keys = torch.randn(6, STUDY.length, dtype=torch.float64), torch.rand(6, STUDY.length) < 0.3
+        keys[:, 3] = True
+        given = as_tensor(answer(term.clone(), keys.clone()), (6, STUDY.length), "the change")
+        for b in range(6):
+            here = [j for j in range(STUDY.length) if keys[b, j]]
+            mean = sum(float(term[b, j]) for j in here) / len(here)
+            for j in range(STUDY.length):
+                truth = mean - float(term[b, j]) if j in here else 0.0
+                where = "of the mask" if j in here else "outside the mask"
+                words = f"at a key {where} it gives {given[b, j]:.4f}; it should be {truth:.4f}"
+                if j not in here:
+                    words += "; keys outside the mask stay as they are"
+                elif abs(float(given[b, j]) - mean) < 1e-9:
+                    words += "; this is the new value, and the change is what must be added to the old one"
+                elif abs(float(given[b, j]) + float(term[b, j]) - float(term[b].mean())) < 1e-9:
+                    words += "; the mean is over the keys of the mask in this problem, not over all"
+                elif abs(float(given[b, j]) + float(term[b, j]) - float(term[keys].mean())) < 1e-9:
+                    words += "; the mean is over the keys of one problem, not over the batch"
+                expect(abs(float(given[b, j]) - truth) < 1e-9, words)
 
 
 @exercise
-def nearness(answer: Callable) -> None:
-    """Exercise 8.5: `answer(block)` is the cosine between a square block and the identity."""
-    for n in (2, 7, 12):
-        rank = random.randint(1, n)
-        basis = torch.linalg.qr(torch.randn(n, n, dtype=torch.float64)).Q[:, :rank]
-        some = torch.randn(n, n, dtype=torch.float64)
-        for block, words in (
-            (torch.eye(n, dtype=torch.float64), "the identity"),
-            (3.0 * torch.eye(n, dtype=torch.float64), "three times the identity"),
-            (basis @ basis.T, f"a projection of rank {rank} in {n} dimensions"),
-            (some, f"a random block of {n} rows"),
-            (-some, "a random block with its sign turned"),
-        ):
-            given = float(as_tensor(answer(block.clone()), (), "the answer"))
-            dot = sum(float(block[i, i]) for i in range(n))
-            truth = dot / (sum(float(x) ** 2 for x in block.flatten()) * n) ** 0.5
-            expect(abs(given - truth) < 1e-6, f"for {words} it gives {given:.4f}; the cosine is {truth:.4f}")
+def with_directions(answer: Callable) -> None:
+    """Exercise 8.5: `answer(block, r)` is the matrix of rank at most r that is nearest to the block."""
+    for n in (3, 7, 12):
+        block = torch.randn(n, n, dtype=torch.float64)
+        values, V = torch.linalg.eigh(block.T @ block)  # ascending
+        for r in (1, n // 2, n):
+            given = as_tensor(answer(block.clone(), r), (n, n), "the answer")
+            rank = int(torch.linalg.matrix_rank(given, atol=1e-6))
+            truth = block @ V[:, n - r :] @ V[:, n - r :].T
+            off, least = float((given - block).norm()), float((truth - block).norm())
+            words = f"a block of {n} rows and r = {r}: rank {rank}, at a distance of {off:.3f}; the nearest is at {least:.3f}"
+            if rank < r:
+                words += "; r directions are allowed"
+            elif rank == r and torch.allclose(torch.linalg.svdvals(given)[:r], values.flip(0)[:r].clamp(min=0).sqrt()):
+                words += "; the singular values are right: are the singular vectors on their sides?"
+            expect(rank <= r and torch.allclose(given, truth, atol=1e-8), words)

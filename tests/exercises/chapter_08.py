@@ -2,8 +2,6 @@
 
 import torch
 
-from assign_add_lib.circuits import layer_2_terms
-
 
 def by_attention(mask=True, rows=True, tolerance=1e-6):
     """An answer to exercise 8.1 by the attention itself, with parts left out."""
@@ -59,19 +57,45 @@ def bound(operands=(13, 14), held=True, first=1, turned=False):
     return binding_scores
 
 
-def without(sign=-1, turned=False):
-    """An answer to exercise 8.4 with parts turned."""
+def level(everywhere=False, over=None, change=True):
+    """An answer to exercise 8.4 with parts left out: the mean over the keys of a problem, over all or over the batch."""
 
-    def deleted(weights, tokens, query, key):
-        terms = layer_2_terms(weights, tokens)
-        return sign * (terms[:, key, query] if turned else terms[:, query, key])
+    def flattened(term, keys):
+        mean = (term * keys).sum(1, keepdim=True) / keys.sum(1, keepdim=True)
+        if over == "all":
+            mean = term.mean(1, keepdim=True)
+        if over == "batch":
+            mean = term[keys].mean()
+        new = mean - term if change else mean.expand_as(term)
+        return new if everywhere else new * keys
 
-    return deleted
+    return flattened
 
 
-def the_other_eight(weights, tokens, query, key):
-    terms = layer_2_terms(weights, tokens)
-    return terms.sum((1, 2)) - terms[:, query, key]
+def by_problem(term, keys):
+    """Another right answer to exercise 8.4, a problem at a time."""
+    new = term.clone()
+    for row, here in zip(new, keys, strict=True):
+        row[here] = row[here].mean()
+    return new - term
+
+
+def rank(extra=0, turned=False, largest=True):
+    """An answer to exercise 8.5 with mistakes."""
+
+    def with_directions(block, r):
+        U, s, V = torch.linalg.svd(block)
+        kept = slice(0, r + extra) if largest else slice(len(s) - r, None)
+        right = V.T[kept] if turned else V[kept]
+        return (U[:, kept] * s[kept]) @ right
+
+    return with_directions
+
+
+def projected(block, r):
+    """Another right answer to exercise 8.5."""
+    V = torch.linalg.svd(block).Vh[:r]
+    return block @ V.T @ V
 
 
 MISTAKES = [
@@ -88,21 +112,20 @@ MISTAKES = [
     ("binding_scores", bound(held=False), "how much of the token before"),
     ("binding_scores", bound(held=False, first=0), "nothing stands before"),
     ("binding_scores", bound(turned=True), "the columns what a key holds"),
-    ("deleted", without(sign=1), "once more"),
-    ("deleted", without(turned=True), "exchanged"),
-    ("deleted", the_other_eight, "added to all nine"),
-    ("deleted", lambda weights, tokens, query, key: None, "nothing yet"),
-    ("nearness", lambda block: block.trace() / len(block), "the cosine is"),
-    ("nearness", lambda block: block.trace() / block.norm(), "the cosine is"),
-    ("nearness", lambda block: block.trace().abs() / (block.norm() * len(block) ** 0.5), "the cosine is"),
-    ("nearness", lambda block: torch.cosine_similarity(block, torch.eye(len(block)).double()), "shape"),
+    ("flattened", level(everywhere=True), "outside the mask"),
+    ("flattened", level(over="all"), "not over all"),
+    ("flattened", level(over="batch"), "not over the batch"),
+    ("flattened", level(change=False), "added to the old one"),
+    ("flattened", lambda term, keys: None, "nothing yet"),
+    ("with_directions", rank(extra=-1), "are allowed"),
+    ("with_directions", rank(extra=1), "the nearest is at"),
+    ("with_directions", rank(turned=True), "on their sides"),
+    ("with_directions", rank(largest=False), "the nearest is at"),
 ]
 
 RIGHT = [
     ("same_head", by_attention()),
     ("first_lost", all_gaps),
-    (
-        "nearness",
-        lambda block: torch.cosine_similarity(block.flatten(), torch.eye(len(block), dtype=block.dtype).flatten(), dim=0),
-    ),
+    ("flattened", by_problem),
+    ("with_directions", projected),
 ]
