@@ -30,7 +30,7 @@ KINDS = {1: "b + 19", 2: "19 + b", 3: "a + b"}
 BEARS_ASKED = ("layer 1's output at =", "layer 1's output at 13, 14 and =", "layer 2's query at =")
 
 
-def share(right: Tensor) -> float:
+def _share(right: Tensor) -> float:
     """The share of what is true, of booleans (n,)."""
     return right.double().mean().item()
 
@@ -69,7 +69,7 @@ def shares_of_variance(weights: Weights) -> dict[str, float]:
     out = ((0.5 * (image[:, None] + image[None])) @ weights.W_in).relu() @ weights.W_out  # (N, N, d_model)
     out = out - out.mean((0, 1))
     x, y = torch.cartesian_prod(torch.arange(N), torch.arange(N)).T
-    by_sum = torch.zeros(N, out.shape[-1]).index_add(0, (x + y) % N, out[x, y]) / N
+    by_sum = out.new_zeros(N, out.shape[-1]).index_add(0, (x + y) % N, out[x, y]) / N
     whole = out.square().sum()
     alone = N * (out.mean(0).square().sum() + out.mean(1).square().sum())
     return {"the sum": (N * by_sum.square().sum() / whole).item(), "each number by itself": (alone / whole).item()}
@@ -80,7 +80,7 @@ def _asked_by_kind(run: Run, lens, w: Weights, size: int) -> list[Row]:
     told, kind, rows = counterfactual(base, source, "asked", run.task), run.task.kind_of(base), []
     for site in BEARS_ASKED:
         fits = interchanged(lens, w, base, source, site) == told
-        rows += [("asked by kind", site, name, share(fits[kind == k])) for k, name in KINDS.items()]
+        rows += [("asked by kind", site, name, _share(fits[kind == k])) for k, name in KINDS.items()]
     return rows
 
 
@@ -107,7 +107,7 @@ def _key_at_right(run: Run, lens, w: Weights, size: int, generator: torch.Genera
     }
     fits = {name: answers(lens, tokens, hooks) == right for name, hooks in ways.items()}
     p = sign_test(fits["no block term there"], fits["the key of another name there"])[2]
-    rows = [("key at 14", "b + 19", name, share(each)) for name, each in fits.items()]
+    rows = [("key at 14", "b + 19", name, _share(each)) for name, each in fits.items()]
     return [*rows, ("key at 14", "b + 19", "p: no block term, or another name's key", p)]
 
 
@@ -120,7 +120,7 @@ def _needed_and_enough(run: Run, lens, size: int, generator: torch.Generator) ->
         theirs, ours = (seen_at(lens, tokens, [site])[site] for tokens in (changes[change], clean))
         for way, tokens, content in (("noising", clean, theirs), ("denoising", changes[change], ours)):
             given = answers(lens, tokens, [put_back(site, content, place)])
-            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", share(given == right)))
+            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", _share(given == right)))
     return rows
 
 
@@ -133,19 +133,19 @@ def _block(run: Run, lens, w: Weights, size: int, generator: torch.Generator) ->
     change = identity_term(w, tokens, block.roll(1, dims=1) - block)
     for name, each in {"everywhere": change, "at the assigned numbers": change * task.assigned_numbers(tokens)}.items():
         given = answers(lens, tokens, [add_to_scores(2, for_equal(each, task))])
-        rows.append(("block shifted", name, "the next variable's number", share((given == told)[told >= 0])))
+        rows.append(("block shifted", name, "the next variable's number", _share((given == told)[told >= 0])))
 
     tokens, right = laws["2-var train"].sample(4 * size, generator)
     given = answers(lens, tokens, [add_to_scores(2, for_equal(-identity_term(w, tokens), task))])
     assigned = task.assigned_numbers(tokens)
     n = assigned.sum(1)
-    rows += [("no block, 2-var", f"{k} assigned", "right", share((given == right)[n == k])) for k in range(2, task.slots + 1)]
+    rows += [("no block, 2-var", f"{k} assigned", "right", _share((given == right)[n == k])) for k in range(2, task.slots + 1)]
     full = n == task.slots
     numbers = tokens[full][assigned[full]].view(-1, task.slots)
     one, two = torch.combinations(torch.arange(task.slots)).T
     sums = (numbers[:, one] + numbers[:, two]) % task.n_numbers
     for name, each in {"a sum of two assigned": sums, "a sum of two assigned in another problem": sums.roll(1, 0)}.items():
-        rows.append(("no block, 2-var", f"{task.slots} assigned", name, share((each == given[full][:, None]).any(1))))
+        rows.append(("no block, 2-var", f"{task.slots} assigned", name, _share((each == given[full][:, None]).any(1))))
     return rows
 
 
@@ -172,5 +172,5 @@ def controls(run: Run, size: int = 600) -> pd.DataFrame:
             stories |= {f"without {each}": {"forget": (each,)} for each in FORGET}
         for told, kind in stories.items():
             given = scrubbed(w, tokens, pool, generator, **kind)
-            rows.append(("scrubbing from all kinds", name, told, share(given == right)))
+            rows.append(("scrubbing from all kinds", name, told, _share(given == right)))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])

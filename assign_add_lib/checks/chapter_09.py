@@ -34,7 +34,9 @@ def _after_exchange(weights: Weights, seen, brought: Tensor) -> Tensor:
     """The answers where layer 1 brings `brought` (batch, d_model) to `=`, and what it brings elsewhere stays."""
     stream = seen.resid_pre + seen.attn_out[:, 0]
     stream = torch.cat([stream[:, :-1], (seen.resid_pre[:, -1] + brought)[:, None]], 1)
-    scores = torch.einsum("bd,bkd->bk", stream[:, -1] @ weights.W_Q[1], stream @ weights.W_K[1]) / math.sqrt(weights.W_Q.shape[-1])
+    scores = torch.einsum("bd,bkd->bk", stream[:, -1] @ weights.W_Q[1], stream @ weights.W_K[1]) / math.sqrt(
+        weights.W_Q.shape[-1]
+    )
     read = torch.einsum("bk,bkd->bd", scores.softmax(1), stream @ weights.W_V[1]) @ weights.W_O[1]
     return _answers_from(weights, stream[:, -1], read)
 
@@ -51,11 +53,8 @@ def needed(answer: Callable) -> None:
         changed = changed_problems(clean, generator, task)["names"]
         seen = [trace(weights, tokens) for tokens in (clean, changed)]
 
-        def after(own, other):
-            return _after_exchange(weights, own, other.attn_out[:, 0, position])
-
         own = [each.logits[:, -1].argmax(1) for each in seen]
-        noised, denoised = after(*seen), after(*seen[::-1])
+        noised, denoised = (_after_exchange(weights, one, other.attn_out[:, 0, position]) for one, other in (seen, seen[::-1]))
         shares = [(one == other).double().mean() for one in (noised, denoised) for other in own]
         if min(shares) > 0.1 and max(shares) < 0.9 and (noised == own[0]).ne(denoised == own[0]).double().mean() > 0.1:
             break
@@ -90,7 +89,8 @@ def instead(answer: Callable) -> None:
     zero, mean = (answer(values, by, torch.Generator().manual_seed(1)) for by in ("zero", "mean"))
     zero, mean = (as_tensor(each, (200, 6), "what is returned") for each in (zero, mean))
     expect(zero.abs().max() < 1e-9, "by zero, every entry is 0")
-    expect(not torch.allclose(mean, values.mean(1, keepdim=True).expand(200, 6), atol=1e-5), "the mean is over the rows, not over the entries of one")
+    across = values.mean(1, keepdim=True).expand(200, 6)
+    expect(not torch.allclose(mean, across, atol=1e-5), "the mean is over the rows, not over the entries of one")
     expect(torch.allclose(mean, values.mean(0).expand(200, 6), atol=1e-5), "by mean, every row is the mean of all rows")
     drawn, again, other = (
         as_tensor(answer(values, "resample", torch.Generator().manual_seed(k)), (200, 6), "what is returned") for k in (1, 1, 2)
