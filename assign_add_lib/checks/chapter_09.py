@@ -43,7 +43,7 @@ def _after_exchange(weights: Weights, seen, brought: Tensor) -> Tensor:
 
 @exercise
 def needed(answer: Callable) -> None:
-    """Exercise 9.1: `answer(lens, clean, changed, name, position)` is which clean answers noising keeps, and denoising returns."""
+    """Exercise 9.1: `answer(lens, clean, changed, name, position)` is which clean answers noising keeps and denoising returns."""
     task, generator = STUDY, torch.Generator().manual_seed(random.randrange(2**31))
     name, position = "blocks.0.hook_attn_out", task.last
     for _ in range(50):  # until a network is found for which the exchange matters
