@@ -55,6 +55,7 @@ def test_counterfactuals_are_those_of_problems_with_one_thing_changed(task):
         there = task.value_positions(source[i : i + 1])[0]
         assert told["places"][i] == base[i, there].sum() % task.n_numbers
         assert told["left number"][i] == (theirs.values[0] + ours.values[1]) % task.n_numbers
+        assert told["right number"][i] == (ours.values[0] + theirs.values[1]) % task.n_numbers
         assert told["sum"][i] == theirs.answer
 
 
@@ -64,7 +65,7 @@ def test_pairs_are_what_they_say(task):
     base, source = causal.pairs(split, 60, torch.Generator().manual_seed(3))
     assert base.shape == source.shape == (60, task.length)
     told = [[each.answer for each in read(base, task)]]
-    told += [causal.counterfactual(base, source, name, task).tolist() for name in causal.VARIABLES]
+    told += [causal.counterfactual(base, source, name, task).tolist() for name in causal.TOLD_APART]
     for answers in zip(*told):
         assert min(answers) >= 0 and len(set(answers)) == 6
     for ours, theirs in zip(read(base, task), read(source, task)):
@@ -137,9 +138,11 @@ def test_sites_are_exchanged_and_nothing_else():
         truth = [
             {("out 1", p): seen.attn_out[i, 0, q] for p, q in zip(*slots)},
             {("out 1", last): seen.attn_out[i, 0, last]},
+            {("out 1", p): seen.attn_out[i, 0, p] for p in (TASK.left, TASK.right, last)},
             {("q", last): stream[i, last] @ w.W_Q[1]},
             {("pattern", last): seen.pattern[i, 1, last]},
             {("v", place[0]): value},
+            {("v", place[1]): stream[i, TASK.value_positions(source)[i, 1]] @ w.W_V[1]},
             {("out 2", last): seen.attn_out[i, 1, last]},
             {("mlp", last): seen.mlp_out[i, last]},
             {("out 1", plus): seen.attn_out[i, 0, plus]},
@@ -157,7 +160,7 @@ def test_the_table_counts_agreement():
     lens, (base, source) = w.to_transformer_lens(), drawn(TASK, 30)
     table = causal.interchange_table(lens, w, base, source, ["layer 1's output at ="])
     given = causal.interchanged(lens, w, base, source, "layer 1's output at =")
-    assert table.shape == (1, 6)
+    assert table.shape == (1, 7)
     assert table["nothing"].item() == pytest.approx((given == TASK.right_answers(base)).double().mean().item())
     asked = causal.counterfactual(base, source, "asked", TASK)
     assert table["asked"].item() == pytest.approx((given == asked).double().mean().item())

@@ -24,6 +24,7 @@ import assign_add_lib
 from assign_add_lib import Problem, Split, Task, circuits, forward, handmade, last_logits, measures
 from assign_add_lib.analysis import (
     causal,
+    controls,
     fourier,
     history,
     lookup,
@@ -804,6 +805,38 @@ def parts_of_the_story_are_taken_away():
         close(iv.hooked_logits(lens(), TOKENS, hooks), (resid + (resid @ WEIGHTS.W_in).relu() @ WEIGHTS.W_out) @ WEIGHTS.W_U)
     given = causal.scrubbed(WEIGHTS, TOKENS[:1], TOKENS[:1].repeat(3, 1), g)
     assert given.item() == SEEN.logits[0, -1].argmax()
+
+
+@calls(
+    "analysis.controls.controls",
+    "analysis.controls.mixed_pool",
+    "analysis.controls.shares_of_variance",
+    "analysis.controls.terms_at_right",
+)
+def controls_are_counted():
+    run = SimpleNamespace(weights=lambda: WEIGHTS, task=TASK, split=SPLIT)
+    found = controls.controls(run, size=60).set_index(["experiment", "row", "column"]).value
+    assert found.index.is_unique and found.between(0, 1).all()
+    pool = controls.mixed_pool(run, "0-var train", 40, torch.Generator().manual_seed(0))
+    assert pool.shape == (40, T) and (pool[-10:, [TASK.left, TASK.right]] < N).all()
+
+    left = TOKENS[TASK.kind_of(TOKENS) == 1]
+    terms, block = controls.terms_at_right(WEIGHTS, left), circuits.variable_identity(WEIGHTS)
+    A = trace(WEIGHTS, left).pattern[:, 0]
+    for b, ids in enumerate(left.tolist()):
+        pairs = [(i, j) for i in range(T) for j in range(T - 1) if ids[i] >= 10 and ids[j] >= 10]
+        each = {(i, j): A[b, -1, i] * A[b, T - 2, j] * block[ids[i] - 10, ids[j] - 10] for i, j in pairs}
+        close(terms["all"][b], sum(each.values()))
+        close(terms["through the left operand's position"][b], sum(v for (_, j), v in each.items() if j == TASK.left))
+        close(terms["other names"][b], sum((v for (_, j), v in each.items() if ids[j] != ids[TASK.left]), block.new_zeros(())))
+
+    image = NUMBERS @ circuits.OV(WEIGHTS, 2)
+    outs = {(x, y): (0.5 * (image[x] + image[y]) @ WEIGHTS.W_in).relu() @ WEIGHTS.W_out for x in range(N) for y in range(N)}
+    mean = sum(outs.values()) / N**2
+    by_sum = {s: sum(v for (x, y), v in outs.items() if (x + y) % N == s) / N for s in range(N)}
+    whole = sum((v - mean).square().sum() for v in outs.values())
+    explained = sum(N * (v - mean).square().sum() for v in by_sum.values())
+    same(controls.shares_of_variance(WEIGHTS)["the sum"], explained / whole)
 
 
 @calls("analysis.causal.causes", "analysis.causal.load_causes")

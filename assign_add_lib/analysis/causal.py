@@ -77,15 +77,17 @@ def story(tokens: Tensor, task: Task, **given: Tensor) -> Story:
     return Story(names, asked, places, numbers, given.get("sum", total))
 
 
-VARIABLES = ("names", "asked", "places", "left number", "sum")
+VARIABLES = ("names", "asked", "places", "left number", "right number", "sum")
+TOLD_APART = ("names", "asked", "places", "left number", "sum")  # those by whose answers `pairs` chooses
 
 
 def counterfactual(base: Tensor, source: Tensor, variable: str, task: Task) -> Tensor:
     """What the causal model answers (batch,) on `base` with one variable as it is in `source`; -1 where that is undefined."""
     there = story(source, task)
-    if variable == "left number":
-        here = story(base, task).numbers
-        return story(base, task, numbers=torch.stack([there.numbers[:, 0], here[:, 1]], 1)).sum
+    if variable in ("left number", "right number"):
+        both = torch.stack([there.numbers, story(base, task).numbers])
+        taken = torch.tensor([0, 1] if variable == "left number" else [1, 0], device=base.device)
+        return story(base, task, numbers=both[taken, :, torch.arange(2, device=base.device)].T).sum
     return story(base, task, **{variable: getattr(there, variable)}).sum
 
 
@@ -93,13 +95,13 @@ def pairs(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor, 
     """Problems and their donors, token ids (size, length) each, on which all variables of the causal model can be told apart.
 
     The two have the same kind, 1-var or 2-var, and the same three or more variables assigned, and nothing else in common: order,
-    layout, numbers and operands are drawn anew.  Every counterfactual answer is defined, and no two of them agree with each
-    other or with the problem's own.  ValueError for a task too small for that.
+    layout, numbers and operands are drawn anew.  Every counterfactual answer is defined, and those of `TOLD_APART` agree neither
+    with each other nor with the problem's own.  ValueError for a task too small for that.
     """
     task, found, short = split.task, [], size
     for _ in range(200):
         both = torch.stack(_drawn(split, 8 * size, generator))
-        told = [task.right_answers(both[0]), *(counterfactual(*both, name, task) for name in VARIABLES)]
+        told = [task.right_answers(both[0]), *(counterfactual(*both, name, task) for name in TOLD_APART)]
         told = torch.stack(told).sort(0).values
         found.append(both[:, (told[0] >= 0) & (told[1:] > told[:-1]).all(0)][:, :short])
         short -= found[-1].shape[1]
@@ -180,10 +182,10 @@ def _pattern(w: Weights, there: Activations, base: Tensor, source: Tensor) -> li
     return [(pattern_hook(2), act)]
 
 
-def _value_at(which: Callable[[Tensor, Task], Tensor]) -> Site:
+def _value_at(which: Callable[[Tensor, Task], Tensor], side: int = 0) -> Site:
     def site(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
         row = torch.arange(len(base), device=base.device)
-        value = _stream_after_layer_1(there)[row, w.task.value_positions(source)[:, 0]] @ w.W_V[1]
+        value = _stream_after_layer_1(there)[row, w.task.value_positions(source)[:, side]] @ w.W_V[1]
 
         def act(held: Tensor, hook) -> Tensor:
             held = held.clone()
@@ -197,6 +199,10 @@ def _value_at(which: Callable[[Tensor, Task], Tensor]) -> Site:
 
 def _left_place(tokens: Tensor, task: Task) -> Tensor:
     return task.value_positions(tokens)[:, 0]
+
+
+def _right_place(tokens: Tensor, task: Task) -> Tensor:
+    return task.value_positions(tokens)[:, 1]
 
 
 def _unread_place(tokens: Tensor, task: Task) -> Tensor:
@@ -217,9 +223,11 @@ def _mlp_output(w: Weights, there: Activations, base: Tensor, source: Tensor) ->
 SITES: dict[str, tuple[str, Site]] = {
     "layer 1's output at the assigned numbers": ("names", _layer_1_at_numbers),
     "layer 1's output at =": ("asked", _layer_1_at("last")),
+    "layer 1's output at 13, 14 and =": ("asked", _layer_1_at("left", "right", "last")),
     "layer 2's query at =": ("asked", _query),
     "layer 2's attention pattern at =": ("places", _pattern),
     "layer 2's value at the left number": ("left number", _value_at(_left_place)),
+    "layer 2's value at the right number": ("right number", _value_at(_right_place, 1)),
     "layer 2's attention output at =": ("sum", _attention_output),
     "the MLP's output at =": ("sum", _mlp_output),
     "wrong site: layer 1's output at +": ("nothing", _layer_1_at("room")),

@@ -8,34 +8,10 @@ import torch
 from torch import Tensor
 
 from ..analysis.causal import counterfactual, pairs
+from ..analysis.interventions import changed_problems, full_problems
 from ..model import Weights, trace
 from ..task import STUDY, Split
 from .common import Wrong, as_tensor, exercise, expect, random_problem
-
-
-@exercise
-def paired(answer: Callable) -> None:
-    """Exercise 9.1: `answer(first, second)` is the two-sided exact p of a split of the problems on which the two differ."""
-    for one, other, both, none in ((9, 3, 20, 4), (0, 6, 50, 1), (4, 4, 3, 3), (0, 0, 9, 2), (1, 0, 3, 3), (17, 30, 300, 5)):
-        codes = torch.tensor([2] * one + [1] * other + [3] * both + [0] * none)
-        codes = codes[torch.randperm(len(codes))]
-        first, second = codes >= 2, codes % 2 == 1
-        given = answer(first, second)
-        expect(given is not None, "your function returns nothing yet")
-        given, n = float(given), one + other
-        tail = sum(math.comb(n, k) for k in range(min(one, other) + 1)) / 2**n
-        truth = min(1.0, 2 * tail)
-        where = f"where {one} problems fall to the first and {other} to the second alone"
-        if n and abs(given - truth) > 1e-6:
-            expect(abs(given - tail) > 1e-6, f"{where}, that is one side; as uneven a split the other way counts too")
-            total, right = len(codes), min(one, other) + both
-            pooled = sum(math.comb(total, k) for k in range(right + 1)) / 2**total
-            words = "the problems on which both are right, or both wrong, tell nothing apart; leave them out"
-            expect(min(abs(given - pooled), abs(given - min(1.0, 2 * pooled))) > 1e-6, words)
-            exactly = 2 * math.comb(n, one) / 2**n
-            expect(abs(given - exactly) > 1e-6, f"{where}, that counts this very split alone; more uneven ones belong to it")
-        expect(given <= 1 + 1e-9, f"{where}, {given:.3f} is no probability")
-        expect(abs(given - truth) < 1e-6, f"{where}, p is {truth:.4f}, not {given:.4f}")
 
 
 def _sharp_network() -> Weights:
@@ -54,31 +30,78 @@ def _answers_from(weights: Weights, resid: Tensor, added: Tensor) -> Tensor:
     return ((stream + (stream @ weights.W_in).relu() @ weights.W_out) @ weights.W_U).argmax(1)
 
 
+def _after_exchange(weights: Weights, seen, brought: Tensor) -> Tensor:
+    """The answers where layer 1 brings `brought` (batch, d_model) to `=`, and what it brings elsewhere stays."""
+    stream = seen.resid_pre + seen.attn_out[:, 0]
+    stream = torch.cat([stream[:, :-1], (seen.resid_pre[:, -1] + brought)[:, None]], 1)
+    scores = torch.einsum("bd,bkd->bk", stream[:, -1] @ weights.W_Q[1], stream @ weights.W_K[1]) / math.sqrt(
+        weights.W_Q.shape[-1]
+    )
+    read = torch.einsum("bk,bkd->bd", scores.softmax(1), stream @ weights.W_V[1]) @ weights.W_O[1]
+    return _answers_from(weights, stream[:, -1], read)
+
+
 @exercise
-def doubled(answer: Callable) -> None:
-    """Exercise 9.2: `answer(lens, tokens)` is what the network answers when layer 2's `=` reads the left number alone."""
-    weights = _sharp_network()
+def needed(answer: Callable) -> None:
+    """Exercise 9.1: `answer(lens, clean, changed, name, position)` is which clean answers noising keeps and denoising returns."""
+    task, generator = STUDY, torch.Generator().manual_seed(random.randrange(2**31))
+    name, position = "blocks.0.hook_attn_out", task.last
+    for _ in range(50):  # until a network is found for which the exchange matters
+        weights = _sharp_network()
+        weights = weights.replace(W_V=weights.W_V * torch.tensor([3.0, 1.0])[:, None, None])
+        clean = full_problems(80, generator, task)
+        changed = changed_problems(clean, generator, task)["names"]
+        seen = [trace(weights, tokens) for tokens in (clean, changed)]
+
+        own = [each.logits[:, -1].argmax(1) for each in seen]
+        noised, denoised = (_after_exchange(weights, one, other.attn_out[:, 0, position]) for one, other in (seen, seen[::-1]))
+        shares = [(one == other).double().mean() for one in (noised, denoised) for other in own]
+        if min(shares) > 0.1 and max(shares) < 0.9 and (noised == own[0]).ne(denoised == own[0]).double().mean() > 0.1:
+            break
     lens = weights.to_transformer_lens()
-    tokens = torch.stack([random_problem().tokens(seed=index) for index in range(60)])
-    activations = trace(weights, tokens)
-    row, places = torch.arange(len(tokens)), STUDY.value_positions(tokens)
-    resid = activations.resid_pre + activations.attn_out[:, 0]
+    # the network is random: what it answers on the clean problem is called right
+    given = answer(lens, clean, changed, name, position, own[0])
+    expect(given is not None, "your function returns nothing yet")
+    expect(len(given) == 2, "return two tensors: what noising keeps, and what denoising returns")
+    kept, returned = (as_tensor(each, (80,), "each of the two").double() for each in given)
 
-    def reading(place):
-        return _answers_from(weights, resid[:, -1], resid[row, place] @ weights.W_V[1] @ weights.W_O[1])
+    def like(one, other):
+        return (one - other.double()).abs().mean() < 0.03
 
-    given = as_tensor(answer(lens, tokens), (len(tokens),), "the answer")
-
-    def like(truth):
-        return (given == truth).float().mean() > 0.97
-
-    if like(reading(places[:, 0])):
+    truth = noised == own[0], denoised == own[0]
+    if like(kept, truth[0]) and like(returned, truth[1]):
         return
-    expect(not like(activations.logits[:, -1].argmax(1)), "these are the answers of the unchanged network")
-    expect(not like(reading(places[:, 1])), "these are the answers when = reads the right number")
-    words = "where the left operand is a variable, it reads the variable in the question; the number stands elsewhere"
-    expect(not like(reading(torch.full_like(row, STUDY.left))), words)
-    raise Wrong("these are not the answers when layer 2's = reads the left number and nothing else")
+    unchanged = own[0] == own[0], own[1] == own[0]
+    expect(not (like(kept, unchanged[0]) and like(returned, unchanged[1])), "these are the answers without any exchange")
+    expect(not (like(kept, truth[1]) and like(returned, truth[0])), "these are the right two in the wrong order")
+    theirs = denoised == own[1]
+    expect(not like(returned, theirs), "count the clean answer in both; denoising asks whether it comes back")
+    expect(not like(kept, noised == own[1]), "count the clean answer in both; noising asks whether it stays")
+    expect(not like(kept, truth[0]), "the first is right; denoising reads the changed problem and gets the clean activation")
+    expect(not like(returned, truth[1]), "the second is right; noising reads the clean problem and gets the changed activation")
+    raise Wrong("these are not the answers with this one activation exchanged at this one position")
+
+
+@exercise
+def instead(answer: Callable) -> None:
+    """Exercise 9.2: `answer(values, by, generator)` is what stands in the place of values (n, d): zero, mean or resample."""
+    values = torch.randn(200, 6)
+    zero, mean = (answer(values, by, torch.Generator().manual_seed(1)) for by in ("zero", "mean"))
+    zero, mean = (as_tensor(each, (200, 6), "what is returned") for each in (zero, mean))
+    expect(zero.abs().max() < 1e-9, "by zero, every entry is 0")
+    across = values.mean(1, keepdim=True).expand(200, 6)
+    expect(not torch.allclose(mean, across, atol=1e-5), "the mean is over the rows, not over the entries of one")
+    expect(torch.allclose(mean, values.mean(0).expand(200, 6), atol=1e-5), "by mean, every row is the mean of all rows")
+    drawn, again, other = (
+        as_tensor(answer(values, "resample", torch.Generator().manual_seed(k)), (200, 6), "what is returned") for k in (1, 1, 2)
+    )
+    expect(not torch.equal(drawn, values), "resampled, each row is a random one, and not its own")
+    distance, place = (drawn[:, None] - values).abs().amax(2).min(1)
+    words = "a row of the resampled ones is no row of values: draw whole rows, so that each is one that some problem has"
+    expect((distance < 1e-4).all(), words)
+    expect(len(place.unique()) > 20, "all get the row of the same few problems; draw one for each")
+    expect((place == torch.arange(200)).double().mean() < 0.2, "resampled, most rows are still their own")
+    expect(torch.equal(drawn, again) and not torch.equal(drawn, other), "draw with the generator that is given")
 
 
 @exercise

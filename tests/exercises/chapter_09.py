@@ -1,59 +1,54 @@
 """Answers to the exercises of chapter 9: mistakes, with words of what their check must say, and other right ones."""
 
-import math
-
 import torch
 
 from assign_add_lib.analysis import causal
 from assign_add_lib.analysis import interventions as iv
-from assign_add_lib.analysis.statistics import sign_test
 from assign_add_lib.model import trace
 from assign_add_lib.task import STUDY
 
 
-def one_sided(first, second):
-    one, other, _ = sign_test(first, second)
-    n = one + other
-    return sum(math.comb(n, k) for k in range(min(one, other) + 1)) / 2**n
+def putting(first="clean", second="changed", count=(0, 0), order=1, together=False):
+    """Answers to exercise 9.1: which problems are read, whose answer is counted, and in which order the two are returned."""
+
+    def needed(lens, clean, changed, name, position, right):
+        problems = {"clean": clean, "changed": changed}
+        found = []
+        for read, mine in ((first, count[0]), (second, count[1])):
+            other = "changed" if read == "clean" else "clean"
+            content = iv.seen_at(lens, problems[other], [name])[name]
+            given = iv.answers(lens, problems[read], [iv.put_back(name, content, slice(None) if together else position)])
+            found.append(given == (iv.answers(lens, changed) if mine else right))
+        return tuple(found)[::order]
+
+    return needed
 
 
-def on_all(first, second):
-    one, n = int(torch.minimum(first.sum(), second.sum())), len(first)
-    return min(1.0, 2 * sum(math.comb(n, k) for k in range(one + 1)) / 2**n)
+def untouched(lens, clean, changed, name, position, right):
+    return tuple(iv.answers(lens, tokens) == right for tokens in (clean, changed))
 
 
-def this_split(first, second):
-    one, other, _ = sign_test(first, second)
-    return 2 * math.comb(one + other, one) / 2 ** (one + other)
+def standing_in(mean=0, draw="rows", zero=0.0):
+    """Answers to exercise 9.2, right as they stand."""
 
+    def instead(values, by, generator):
+        n = len(values)
+        if by == "zero":
+            return torch.full_like(values, zero)
+        if by == "mean":
+            return values.mean(mean, keepdim=True).expand_as(values)
+        if draw == "entries":
+            return values.gather(0, torch.randint(n, values.shape, generator=generator))
+        rows = {
+            "rows": lambda: torch.randint(n, (n,), generator=generator),
+            "order": lambda: torch.randperm(n, generator=generator),
+            "one": lambda: torch.randint(n, (1,), generator=generator).expand(n),
+            "own": lambda: torch.arange(n),
+            "careless": lambda: torch.randint(n, (n,)),
+        }
+        return values[rows[draw]()]
 
-def by_coins(first, second):
-    """Another right one: the same sum over both tails, each as far from the middle."""
-    one, other, _ = sign_test(first, second)
-    n = one + other
-    return sum(math.comb(n, k) for k in range(n + 1) if abs(2 * k - n) >= abs(one - other)) / 2**n
-
-
-def reading(place, layer=2):
-    """An answer to exercise 9.2 that makes `=` of a layer read `place(tokens)`."""
-
-    def doubled(lens, tokens):
-        def act(pattern, hook):
-            pattern = pattern.clone()
-            pattern[:, 0, 15] = iv.at(tokens, place(tokens)).to(pattern.dtype)
-            return pattern
-
-        return iv.answers(lens, tokens, [(iv.pattern_hook(layer), act)])
-
-    return doubled
-
-
-def left(tokens):
-    return STUDY.value_positions(tokens)[:, 0]
-
-
-def right(tokens):
-    return STUDY.value_positions(tokens)[:, 1]
+    return instead
 
 
 def exchanging(name, copy=True):
@@ -107,16 +102,21 @@ def by_slot(base, source):
 
 
 MISTAKES = [
-    ("paired", one_sided, "one side"),
-    ("paired", on_all, "leave them out"),
-    ("paired", this_split, "this very split"),
-    ("paired", lambda first, second: None, "returns nothing"),
-    ("paired", lambda first, second: 0.5, "not 0.5"),
-    ("paired", lambda first, second: 2 * one_sided(first, second), "no probability"),
-    ("doubled", lambda lens, tokens: iv.answers(lens, tokens), "unchanged"),
-    ("doubled", reading(right), "right number"),
-    ("doubled", reading(lambda tokens: 13), "stands elsewhere"),
-    ("doubled", reading(left, layer=1), "not the answers"),
+    ("needed", putting(order=-1), "wrong order"),
+    ("needed", untouched, "without any exchange"),
+    ("needed", putting(count=(0, 1)), "whether it comes back"),
+    ("needed", putting(count=(1, 0)), "whether it stays"),
+    ("needed", putting(second="clean"), "the first is right"),
+    ("needed", putting(first="changed"), "the second is right"),
+    ("needed", putting(together=True), "not the answers"),
+    ("needed", lambda *given: None, "returns nothing"),
+    ("needed", lambda *given: (None, None), "returns nothing"),
+    ("instead", standing_in(zero=1.0), "every entry is 0"),
+    ("instead", standing_in(mean=1), "over the rows"),
+    ("instead", standing_in(draw="entries"), "draw whole rows"),
+    ("instead", standing_in(draw="one"), "one for each"),
+    ("instead", standing_in(draw="own"), "not its own"),
+    ("instead", standing_in(draw="careless"), "the generator that is given"),
     ("swapped", lambda lens, tokens, first, second: iv.answers(lens, tokens), "unchanged"),
     ("swapped", exchanging("blocks.1.attn.hook_v", copy=False), "same value"),
     ("swapped", exchanging("blocks.0.hook_attn_out"), "not the answers"),
@@ -138,7 +138,8 @@ RIGHT = [
     ("closed", closing()),
     ("rival", by_slot),
     ("rival", lambda base, source: STUDY.right_answers(source)),
-    ("paired", by_coins),
-    ("paired", lambda first, second: sign_test(first, second)[2]),
+    ("needed", putting()),
+    ("instead", standing_in()),
+    ("instead", standing_in(draw="order")),
     ("swapped", exchanging("blocks.1.attn.hook_k")),  # the two weights change places instead of what they weigh
 ]

@@ -1,0 +1,176 @@
+"""Controls of chapter 9 on one run: each separates a sentence of the chapter from a rival.  Layers are counted from 1."""
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from ..circuits import OV, variable_identity
+from ..model import Weights, trace
+from ..sampling import evaluation_populations, evaluation_sets, training_population
+from ..training import Run
+from .causal import FORGET, SIDE_ROAD, counterfactual, interchanged, pairs, scrubbed, story, typed_number_unnamed
+from .interventions import (
+    Hook,
+    add_to_scores,
+    answers,
+    at,
+    changed_problems,
+    for_equal,
+    full_problems,
+    identity_term,
+    put_back,
+    seen_at,
+    variables_read,
+)
+from .probes import both_numbers_accuracy, unordered_split
+from .statistics import sign_test
+
+Row = tuple[str, str, str, float]
+KINDS = {1: "b + 19", 2: "19 + b", 3: "a + b"}
+BEARS_ASKED = ("layer 1's output at =", "layer 1's output at 13, 14 and =", "layer 2's query at =")
+
+
+def _share(right: Tensor) -> float:
+    """The share of what is true, of booleans (n,)."""
+    return right.double().mean().item()
+
+
+def terms_at_right(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
+    """Parts (batch,) of the block's term in the score of the right operand's position, for problems such as b+19.
+
+    `all` of it; what comes `through the left operand's position`; and what passes through the `other names` than the asked one.
+    """
+    task, pattern = weights.task, trace(weights, tokens).pattern[:, 0]
+    read, row = variables_read(pattern, tokens, task), torch.arange(len(tokens), device=tokens.device)
+    looked_for = read[:, task.last] @ variable_identity(weights)  # (batch, V)
+    here, asked = read[:, task.right], tokens[:, task.left] - task.first_variable
+    whole = (looked_for * here).sum(1)
+    return {
+        "all": whole,
+        "through the left operand's position": looked_for[row, asked] * pattern[:, task.right, task.left],
+        "other names": whole - looked_for[row, asked] * here[row, asked],
+    }
+
+
+def mixed_pool(run: Run, name: str, size: int, generator: torch.Generator) -> Tensor:
+    """Token ids of three parts training problems of every kind and one part problems of an evaluation set, `size` in all."""
+    law = evaluation_populations(run.split)[name]
+    own = law.sample(size // 4, generator).tokens
+    return torch.cat([training_population(run.split).sample(size - len(own), generator).tokens, own])
+
+
+def shares_of_variance(weights: Weights) -> dict[str, float]:
+    """Of the variance of the MLP's output over all pairs, what a function of the sum explains, and one of each number.
+
+    Its input is half the sum of the two numbers' images under OV2, as in chapter 6.
+    """
+    N = weights.task.n_numbers
+    image = weights.W_E[:N] @ OV(weights, 2)
+    out = ((0.5 * (image[:, None] + image[None])) @ weights.W_in).relu() @ weights.W_out  # (N, N, d_model)
+    out = out - out.mean((0, 1))
+    x, y = torch.cartesian_prod(torch.arange(N), torch.arange(N)).T
+    by_sum = out.new_zeros(N, out.shape[-1]).index_add(0, (x + y) % N, out[x, y]) / N
+    whole = out.square().sum()
+    alone = N * (out.mean(0).square().sum() + out.mean(1).square().sum())
+    return {"the sum": (N * by_sum.square().sum() / whole).item(), "each number by itself": (alone / whole).item()}
+
+
+def _asked_by_kind(run: Run, lens, w: Weights, size: int) -> list[Row]:
+    base, source = pairs(run.split, size, torch.Generator().manual_seed(9))
+    told, kind, rows = counterfactual(base, source, "asked", run.task), run.task.kind_of(base), []
+    for site in BEARS_ASKED:
+        fits = interchanged(lens, w, base, source, site) == told
+        rows += [("asked by kind", site, name, _share(fits[kind == k])) for k, name in KINDS.items()]
+    return rows
+
+
+def _key_at_right(run: Run, lens, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
+    task, key = run.task, "blocks.1.attn.hook_k"
+    tokens, right = evaluation_populations(run.split)["1-var train"].sample(6 * size, generator)
+    left = task.kind_of(tokens) == 1
+    tokens, right = tokens[left], right[left]
+    held = seen_at(lens, tokens, [key])[key]
+    drawn = torch.randint(len(held), (20, len(held)), generator=generator)
+    names = tokens[:, task.left]
+    other = held[drawn.gather(0, (names[drawn] != names).int().argmax(0, keepdim=True))[0]]  # of another name
+    terms = terms_at_right(w, tokens)
+
+    def less(part: str) -> list[Hook]:
+        return [add_to_scores(2, for_equal(at(tokens, task.right) * -terms[part][:, None], task))]
+
+    ways = {
+        "the network": [],
+        **typed_number_unnamed(lens, w, tokens),
+        "the key of another name there": [put_back(key, other, task.right)],
+        "no block term of other names there": less("other names"),
+        "no block term through 13 there": less("through the left operand's position"),
+    }
+    fits = {name: answers(lens, tokens, hooks) == right for name, hooks in ways.items()}
+    p = sign_test(fits["no block term there"], fits["the key of another name there"])[2]
+    rows = [("key at 14", "b + 19", name, _share(each)) for name, each in fits.items()]
+    return [*rows, ("key at 14", "b + 19", "p: no block term, or another name's key", p)]
+
+
+def _needed_and_enough(run: Run, lens, size: int, generator: torch.Generator) -> list[Row]:
+    task, rows = run.task, []
+    clean = full_problems(size, generator, task)
+    right, changes = task.right_answers(clean), changed_problems(clean, generator, task)
+    for change, part, place in (("names", "k", 1), ("names", "k", 5), ("asked", "q", task.last), ("value", "v", 5)):
+        site = f"blocks.1.attn.hook_{part}"
+        theirs, ours = (seen_at(lens, tokens, [site])[site] for tokens in (changes[change], clean))
+        for way, tokens, content in (("noising", clean, theirs), ("denoising", changes[change], ours)):
+            given = answers(lens, tokens, [put_back(site, content, place)])
+            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", _share(given == right)))
+    return rows
+
+
+def _block(run: Run, lens, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
+    task, laws, rows = run.task, evaluation_populations(run.split), []
+    tokens = laws["1-var train"].sample(size, generator).tokens
+    block, asked = variable_identity(w), story(tokens, task).asked
+    next_one = (asked - task.first_variable + 1) % task.n_variables + task.first_variable
+    told = story(tokens, task, asked=torch.where(asked < 0, -1, next_one)).sum
+    change = identity_term(w, tokens, block.roll(1, dims=1) - block)
+    for name, each in {"everywhere": change, "at the assigned numbers": change * task.assigned_numbers(tokens)}.items():
+        given = answers(lens, tokens, [add_to_scores(2, for_equal(each, task))])
+        rows.append(("block shifted", name, "the next variable's number", _share((given == told)[told >= 0])))
+
+    tokens, right = laws["2-var train"].sample(4 * size, generator)
+    given = answers(lens, tokens, [add_to_scores(2, for_equal(-identity_term(w, tokens), task))])
+    assigned = task.assigned_numbers(tokens)
+    n = assigned.sum(1)
+    rows += [("no block, 2-var", f"{k} assigned", "right", _share((given == right)[n == k])) for k in range(2, task.slots + 1)]
+    full = n == task.slots
+    numbers = tokens[full][assigned[full]].view(-1, task.slots)
+    one, two = torch.combinations(torch.arange(task.slots)).T
+    sums = (numbers[:, one] + numbers[:, two]) % task.n_numbers
+    for name, each in {"a sum of two assigned": sums, "a sum of two assigned in another problem": sums.roll(1, 0)}.items():
+        rows.append(("no block, 2-var", f"{task.slots} assigned", name, _share((each == given[full][:, None]).any(1))))
+    return rows
+
+
+@torch.no_grad()
+def controls(run: Run, size: int = 600) -> pd.DataFrame:
+    """The controls of chapter 9 on one run's last weights, shares and one p: columns experiment, row, column, value."""
+    w, task, generator = run.weights(), run.task, torch.Generator().manual_seed(11)
+    lens = w.to_transformer_lens()
+    rows = _asked_by_kind(run, lens, w, size) + _key_at_right(run, lens, w, size, generator)
+    rows += _needed_and_enough(run, lens, size // 3, generator) + _block(run, lens, w, size, generator)
+
+    tokens = evaluation_populations(run.split)["2-var train"].sample(8 * size, generator).tokens
+    numbers = story(tokens, task).numbers
+    held, learn = trace(w, tokens).mlp_out[:, task.last], unordered_split(task.n_numbers)
+    for name, given in {"both numbers": numbers, "shuffled": numbers[torch.randperm(len(numbers), generator=generator)]}.items():
+        value = both_numbers_accuracy(held, given, learn[given[:, 0] * task.n_numbers + given[:, 1]])
+        rows.append(("probe of the MLP's output", "unseen pairs", name, value))
+    rows += [("variance of the MLP's output", "all pairs", name, value) for name, value in shares_of_variance(w).items()]
+
+    for name, (tokens, right) in evaluation_sets(run.split, size=size * 2 // 3).items():
+        pool = mixed_pool(run, name, 14 * size, generator)
+        stories = {"the network": {"pieces": ()}, "the story": {}, SIDE_ROAD: {"refined": (SIDE_ROAD,)}}
+        if name.endswith(" train"):
+            stories |= {f"without {each}": {"forget": (each,)} for each in FORGET}
+        for told, kind in stories.items():
+            given = scrubbed(w, tokens, pool, generator, **kind)
+            rows.append(("scrubbing from all kinds", name, told, _share(given == right)))
+    return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
