@@ -11,10 +11,12 @@ from sklearn.linear_model import Ridge
 
 from assign_add_lib.companions.hypernetwork.analysis import (
     bank,
-    blend_answers,
+    bent_codes,
+    beyond,
+    blends,
     context_loss,
     kernel_answers,
-    nearest_answers,
+    nearest_codes,
     probe,
     refine,
     relu_kernel,
@@ -96,7 +98,7 @@ def test_kernel_answers_are_those_of_scikit_learn(teacher, strength):
 @pytest.mark.parametrize("strength", [0.01, 1.0])
 def test_blended_answers_are_ridge_regression_on_the_answers_of_the_bank(teacher, strength):
     tasks, support = teacher.sample(HELD_OUT, 5, rng(19)), SUPPORTS["connected"]
-    known, found = bank(support, 5), blend_answers(teacher, SUPPORTS["connected"], tasks, strength, chunk=2)
+    known, (_, found) = bank(support, 5), blends(teacher, support, tasks, (7.0, strength), chunk=2)
     for task in range(5):
         tried = teacher.solve(known, tasks.x[task].expand(len(known), -1, -1)).y.double().flatten(1).T / len(known) ** 0.5
         slow = Ridge(strength, fit_intercept=False).fit(tried[:32].numpy(), tasks.y[task, :16].double().flatten().numpy())
@@ -115,21 +117,43 @@ def test_the_bank_covers_a_support(support):
     assert set(map(tuple, bank(SUPPORTS[support], 3).tolist())) == expected
 
 
-def test_the_nearest_answers_to_a_task_of_the_bank_are_its_own(teacher):
+def test_the_nearest_code_to_a_task_of_the_bank_is_its_own(teacher):
     codes = bank(SUPPORTS["connected"])[::17]
     tasks = teacher.solve(codes, 2 * torch.rand(len(codes), 20, 8, generator=rng(14)) - 1)
-    torch.testing.assert_close(nearest_answers(teacher, SUPPORTS["connected"], tasks), tasks.queries[1], atol=1e-5, rtol=0)
+    assert torch.equal(nearest_codes(teacher, SUPPORTS["connected"], tasks), codes)
 
 
-def test_the_nearest_answers_are_those_of_the_best_fit_to_the_context(teacher):
+def test_the_nearest_code_is_that_of_the_best_fit_to_the_context(teacher):
     """Against a search through the bank, one known task after another."""
     tasks, support = teacher.sample(HELD_OUT, 5, rng(15)), SUPPORTS["disconnected"]
-    found = nearest_answers(teacher, support, tasks, chunk=2)
+    found = nearest_codes(teacher, support, tasks, chunk=2)
     known = bank(support)
     for task in range(5):
         tried = teacher.solve(known, tasks.x[task].expand(len(known), -1, -1))
         errors = [(each - tasks.y[task, :16]).square().sum().item() for each in tried.context[1]]
-        torch.testing.assert_close(found[task], tried.queries[1][int(np.argmin(errors))], atol=1e-5, rtol=0)
+        assert torch.equal(found[task], known[int(np.argmin(errors))])
+
+
+def test_what_of_a_code_is_beyond_a_support_against_a_loop(teacher):
+    codes = torch.randn(40, 8, generator=rng(22))
+    for support in SUPPORTS.values():
+        slow = [min(sum(code[m] ** 2 for m in range(8) if m not in modules) for modules in support) for code in codes]
+        torch.testing.assert_close(beyond(codes, support), torch.stack(slow))
+    assert beyond(teacher.sample(SUPPORTS["connected"], 30, rng(23)).z, SUPPORTS["connected"]).max() == 0
+
+
+def test_bent_codes_lie_between_the_true_code_and_the_support(teacher):
+    """Without a pull they are the true codes, nearly all; with a large one, tasks of the support; questions are not used."""
+    tasks, support = teacher.sample(HELD_OUT, 40, rng(24)), SUPPORTS["connected"]
+    start = nearest_codes(teacher, support, tasks)
+    before = start.clone()
+    free, some, tight = (bent_codes(teacher, support, tasks, start, pull) for pull in (0.0, 40.0, 1e5))
+    assert torch.equal(start, before)
+    assert ((free - tasks.z).abs().amax(1) < 0.05).float().mean() > 0.8
+    far = [beyond(each, support).mean() for each in (free, some, tight)]
+    assert far[0] > 2 * far[1] > 10 * far[2] and far[2] < 0.01
+    other = Tasks(tasks.z, *(torch.cat([each[:, :16], -each[:, 16:]], 1) for each in tasks[1:]))
+    assert torch.equal(bent_codes(teacher, support, other, start, 40.0), some)
 
 
 def test_a_probe_is_ridge_regression_on_standardised_activations():

@@ -72,7 +72,8 @@ def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
     probes = {"code legible, hypernetwork", "code legible, vanilla", "code as legible, vanilla"}
     probes |= {"code legible beyond a regression, vanilla"}
     assert set(values) - set(slow) == {"refined codes compose"} | probes
-    assert set(LATER) < set(values)
+    assert len(LATER) == 5 and set(LATER) < set(values)
+    assert all(set(claim.seen) == set(seeds()) for claim in CLAIMS if claim.name in LATER)
 
 
 def test_legible_is_what_a_probe_fitted_in_distribution_reads_in_and_out_of_it(monkeypatch):

@@ -17,5 +17,5 @@ from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previ
 from .chapter_11 import asked_share, by_exclusion, chance_level, one_lever, steps_to_half
 from .chapter_12 import as_of, lag, least_share, lower_rank
 from .chapter_13 import control, enough_step, null, number_operand, sure_share
-from .chapter_15 import connected, features, few_examples, gap, other_modules
+from .chapter_15 import encoder_share, features, few_examples, gap, other_modules
 from .common import report

@@ -5,35 +5,88 @@ import random
 from collections.abc import Callable
 
 import torch
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
+from torch import Tensor, nn
 
 from ..companions.hypernetwork.analysis import probe
-from ..companions.hypernetwork.data import CONTEXT, HELD_OUT, INPUTS, MODULES, PAIRS, SINGLES, SUPPORTS, Teacher, execute, mix
+from ..companions.hypernetwork.data import (
+    CONTEXT,
+    HELD_OUT,
+    INPUTS,
+    MODULES,
+    PAIRS,
+    SINGLES,
+    SUPPORTS,
+    Tasks,
+    Teacher,
+    execute,
+    mix,
+)
 from ..companions.hypernetwork.model import Hypernetwork
+from ..companions.hypernetwork.training import r_squared
 from .common import as_tensor, exercise, expect
 
 
-def _one_piece(pairs: list[tuple[int, int]]) -> bool:
-    rows, columns = zip(*pairs)
-    graph = coo_matrix(([1] * len(pairs), (rows, columns)), shape=(MODULES, MODULES))
-    return connected_components(graph, directed=False)[0] == 1
+class _Known(nn.Module):
+    """Codes that are right, or drawn at random, before the executor of a teacher whose modules may be damaged."""
+
+    def __init__(self, tasks: Tasks, teacher: Teacher, damage: float, encodes: bool):
+        super().__init__()
+        self.modules_ = teacher.modules + damage * torch.randn_like(teacher.modules)
+        self.z, self.readout, self.seen = (tasks.z if encodes else torch.rand_like(tasks.z)), teacher.readout, tasks.x
+
+    def code(self, context: tuple[Tensor, Tensor]) -> Tensor:
+        """The code of each task, in the order of the tasks."""
+        expect(len(context[0]) == len(self.z), "ask for the codes of all tasks at once")
+        return self.z.clone()
+
+    def executor(self, code: Tensor, x: Tensor) -> Tensor:
+        """Answers (task, n, OUTPUTS)."""
+        return execute(mix(code, self.modules_), self.readout, x)
+
+
+def _searched(network: _Known, x: Tensor, y: Tensor) -> Tensor:
+    code = network.z.clone().requires_grad_()
+    optimizer = torch.optim.Adam([code], 0.05)
+    for _ in range(300):
+        optimizer.zero_grad()
+        (network.executor(code, x) - y).square().mean((1, 2)).sum().backward()
+        optimizer.step()
+    return code.detach()
 
 
 @exercise
-def connected(answer: Callable) -> None:
-    """Exercise 15.1: `answer(pairs)` says whether the pairs link all eight modules into one."""
-    order = random.sample(range(MODULES), MODULES)
-    chain = list(zip(order, order[1:]))  # the hardest order for one sweep over the pairs is backwards
-    ring = list(zip(order, order[1:] + order[:1]))
-    islands = [tuple(order[:2]), *zip(order[2:], order[3:] + order[2:3])]
-    cases = [chain, chain[::-1], ring[:6], islands, *(random.sample(PAIRS, random.randint(5, 14)) for _ in range(40))]
-    for pairs in cases:
-        given, truth = answer(list(pairs)), _one_piece(pairs)
+def encoder_share(answer: Callable) -> None:
+    """Exercise 15.1: `answer(network, tasks, others)` is the share of the loss that the best code removes."""
+    rng = torch.Generator().manual_seed(random.randrange(10**6))
+    teacher = Teacher.draw(random.randrange(99))
+    tasks = teacher.sample(HELD_OUT, 60, rng)
+    x = 2 * torch.rand(60, 64, INPUTS, generator=rng) - 1
+    others = x, teacher.solve(tasks.z, x).y
+    for damage, encodes, words in ((0.0, False, "a right executor behind a wrong encoder"), (0.3, True, "a damaged executor")):
+        network = _Known(tasks, teacher, damage, encodes)
+        asked, true = tasks.queries
+        scored = {
+            name: r_squared(network.executor(code, asked), true).mean().item()
+            for name, code in (
+                ("written", network.z),
+                ("best", _searched(network, *others)),
+                ("few", _searched(network, *tasks.context)),
+                ("known", _searched(network, asked, true)),
+            )
+        }
+        gain, loss = scored["best"] - scored["written"], 1 - scored["written"]
+        given = answer(network, tasks, tuple(each.clone() for each in others))
         expect(given is not None, "your function returns nothing yet")
-        named = {module for pair in pairs for module in pair}
-        hint = "" if truth else "; there are islands" if len(named) == MODULES else "; some modules are in no pair"
-        expect(bool(given) == truth, f"for {pairs} it says {bool(given)}; the answer is {truth}{hint}")
+        given = float(given)
+        wrong = {
+            "; that is the gain in R², not its share of the loss": gain,
+            "; that is what is left, not what the code removes": 1 - gain / loss,
+            "; that is what the sixteen examples give": (scored["few"] - scored["written"]) / loss,
+            "; that is what the questions themselves give": (scored["known"] - scored["written"]) / loss,
+        }
+        hints = [each for each, value in wrong.items() if abs(value - given) < 0.02]
+        right = abs(given - gain / loss) < 0.03
+        expect(right, f"for {words} the share is {gain / loss:.2f}, not {given:.2f}{''.join(hints[:1])}")
 
 
 @exercise
@@ -80,17 +133,17 @@ def other_modules(answer: Callable) -> None:
 
 @exercise
 def few_examples(answer: Callable) -> None:
-    """Exercise 15.4: `answer(executor, x, y)` is the code (8,) of a task of at most two modules, from four examples."""
+    """Exercise 15.4: `answer(executor, x, y)` is the code (8,) of a task of at most two modules, from three examples."""
     left, active = [], []
     for _ in range(9):
         executor = Hypernetwork().requires_grad_(False)
         code = torch.zeros(MODULES)
         code[list(random.choice(SINGLES + PAIRS))] = 0.5 + random.random() / 2
-        x = 2 * torch.rand(4 + 200, INPUTS) - 1
+        x = 2 * torch.rand(3 + 200, INPUTS) - 1
         y = executor(code[None], x[None])[0]
-        given = as_tensor(answer(executor, x[:4].clone(), y[:4].clone()), (MODULES,), "the code").detach()
-        error = (executor(given[None], x[None])[0] - y)[4:].square().mean()
-        left.append((error / y[4:].var(0).mean()).item())
+        given = as_tensor(answer(executor, x[:3].clone(), y[:3].clone()), (MODULES,), "the code").detach()
+        error = (executor(given[None], x[None])[0] - y)[3:].square().mean()
+        left.append((error / y[3:].var(0).mean()).item())
         active.append(int((given.abs() > 0.02).sum()))
     most, middle = max(active), sorted(left)[4]
     hint = f"; a code has up to {most} active modules; use that a task has one or two" if most > 2 else "; is every pair tried?"

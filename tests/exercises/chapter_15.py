@@ -4,29 +4,26 @@ from itertools import combinations
 
 import torch
 
-
-def one_sweep(pairs):
-    reached = {0}
-    for a, b in pairs:
-        if a in reached or b in reached:
-            reached |= {a, b}
-    return len(reached) == 8
+from assign_add_lib.companions.hypernetwork.training import r_squared
 
 
-def all_named(pairs):
-    return {module for pair in pairs for module in pair} == set(range(8))
+def share_by(which="others", of=lambda gain, loss: gain / loss):
+    """An answer to exercise 15.1 that fits the code to some examples, and says something of gain and loss."""
 
+    def encoder_share(network, tasks, others):
+        x, y = {"others": others, "context": tasks.context, "questions": tasks.queries}[which]
+        code = network.code(tasks.context).detach().requires_grad_()
+        asked, true = tasks.queries
+        written = r_squared(network.executor(code, asked), true).mean().item()
+        optimizer = torch.optim.Adam([code], 0.1)
+        for _ in range(200):
+            optimizer.zero_grad()
+            (network.executor(code, x) - y).square().mean((1, 2)).sum().backward()
+            optimizer.step()
+        best = r_squared(network.executor(code, asked), true).mean().item()
+        return of(best - written, 1 - written)
 
-def enough_pairs(pairs):
-    return len(pairs) >= 7
-
-
-def merged(pairs):
-    pieces = [{module} for module in range(8)]
-    for a, b in pairs:
-        joined = [piece for piece in pieces if a in piece or b in piece]
-        pieces = [piece for piece in pieces if piece not in joined] + [set().union(*joined)]
-    return len(pieces) == 1
+    return encoder_share
 
 
 def by(turn):
@@ -95,9 +92,10 @@ def both_answered(modules, readout, z, x):
 EVERY_PAIR = list(combinations(range(8), 2))
 
 MISTAKES = [
-    ("connected", one_sweep, "the answer is True"),
-    ("connected", all_named, "there are islands"),
-    ("connected", enough_pairs, "the answer is False"),
+    ("encoder_share", share_by(of=lambda gain, loss: gain), "the gain in R²"),
+    ("encoder_share", share_by(of=lambda gain, loss: 1 - gain / loss), "what is left"),
+    ("encoder_share", share_by("context"), "what the sixteen examples give"),
+    ("encoder_share", share_by("questions"), "what the questions themselves give"),
     ("features", lambda x, y: y.mean(1), "no more than the products"),
     ("features", products, "no more than the products"),
     ("features", lambda x, y: torch.cat([x, y], 2).flatten(1), "the examples are a set"),
@@ -116,7 +114,7 @@ MISTAKES = [
 ]
 
 RIGHT = [
-    ("connected", merged),
+    ("encoder_share", share_by()),
     ("other_modules", solved),
     ("features", slopes),
     ("few_examples", on_a_grid(EVERY_PAIR)),

@@ -99,18 +99,43 @@ def bank(support: list[tuple[int, ...]], grid: int = 9) -> Tensor:
     return torch.cat(codes)
 
 
-def nearest_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, chunk: int = 64) -> Tensor:
-    """Floor: answers (task, questions, OUTPUTS) of the teacher's own task of the support that fits the examples best."""
-    W = mix(bank(support), teacher.modules)  # (known, HIDDEN, INPUTS)
+def nearest_codes(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, chunk: int = 64) -> Tensor:
+    """Code (task, MODULES) of the teacher's own task of the support that fits each task's examples best."""
+    known = bank(support)
+    W = mix(known, teacher.modules)  # (known, HIDDEN, INPUTS)
     chosen = []
     for x, y in zip(*(each.split(chunk) for each in tasks.context)):
         answered = torch.einsum("kui,tni->tknu", W, x).relu() @ teacher.readout.T
         chosen.append((answered - y[:, None]).square().sum((2, 3)).argmin(1))
-    return execute(W[torch.cat(chosen)], teacher.readout, tasks.queries[0])
+    return known[torch.cat(chosen)]
 
 
-def blend_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, strength: float, chunk: int = 64) -> Tensor:
-    """Control: answers (task, questions, OUTPUTS) of the sum of seen tasks that fits the examples best, by ridge regression.
+def beyond(codes: Tensor, support: list[tuple[int, ...]]) -> Tensor:
+    """Squared length (task,) of what is left of codes (task, MODULES) without the modules of the nearest combination."""
+    outside = torch.stack([torch.ones(MODULES).index_fill(0, torch.tensor(modules), 0) for modules in support])
+    return (codes.square() @ outside.T).amin(1)
+
+
+@torch.enable_grad()
+def bent_codes(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, start: Tensor, pull: float) -> Tensor:
+    """Control: codes (task, MODULES) for the teacher's own modules that fit the examples and stay near the support.
+
+    From `start` on, 150 steps of Adam on the sum of squared errors plus `pull` times the squared distance from the support.
+    """
+    code, (x, y) = start.clone().requires_grad_(), tasks.context
+    optimizer = torch.optim.Adam([code], 0.05)
+    for _ in range(150):
+        optimizer.zero_grad()
+        errors = (execute(mix(code, teacher.modules), teacher.readout, x) - y).square().sum((1, 2))
+        (errors + pull * beyond(code, support)).sum().backward()
+        optimizer.step()
+    return code.detach()
+
+
+def blends(
+    teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, strengths: tuple[float, ...], chunk: int = 64
+) -> Tensor:
+    """Control: answers (strength, task, questions, OUTPUTS) of the sum of seen tasks that fits the examples best, by ridge.
 
     It adds up the answers of the teacher's own tasks in the bank, and never mixes modules within the task network.
     """
@@ -120,10 +145,13 @@ def blend_answers(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks
         hidden = torch.einsum("kui,tni->tnku", W, x).relu()
         known = torch.einsum("tnku,ou->tnok", hidden, teacher.readout) / len(W) ** 0.5  # (task, n, OUTPUTS, known)
         seen, asked = known[:, :CONTEXT].flatten(1, 2), known[:, CONTEXT:].flatten(1, 2)
-        inner = seen @ seen.mT + strength * torch.eye(seen.shape[1])
-        weights = torch.linalg.solve(inner.double(), y.flatten(1)[..., None].double()).float()
-        found.append((asked @ (seen.mT @ weights))[..., 0].unflatten(1, (-1, y.shape[2])))
-    return torch.cat(found)
+        inner, between = (seen @ seen.mT).double(), asked @ seen.mT
+        for_each = []
+        for strength in strengths:
+            weights = torch.linalg.solve(inner + strength * torch.eye(seen.shape[1]), y.flatten(1)[..., None].double())
+            for_each.append((between @ weights.float())[..., 0].unflatten(1, (-1, y.shape[2])))
+        found.append(torch.stack(for_each))
+    return torch.cat(found, 1)
 
 
 def to_latent(codes: Tensor, latents: Tensor) -> Tensor:
