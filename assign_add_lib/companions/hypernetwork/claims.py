@@ -54,7 +54,7 @@ class ArmSeed:
 
     @cached_property
     def blended(self) -> dict[float, Tensor]:
-        """Answers (task, questions, OUTPUTS) on held-out pairs of the best sum of seen tasks' answers, by the ridge's strength."""
+        """Answers (task, questions, OUTPUTS) on held-out pairs of the best sum of seen tasks' answers, by ridge strength."""
         teacher, support = self.run("vanilla").teacher, SUPPORTS["connected"]
         return dict(zip(STRENGTHS, blends(teacher, support, self.tasks(None), STRENGTHS)))
 
