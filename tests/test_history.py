@@ -12,7 +12,7 @@ from assign_add_lib.analysis import history
 from assign_add_lib.circuits import variable_identity
 from assign_add_lib.engine import manifest, runs
 from assign_add_lib.model import trace
-from assign_add_lib.sampling import Batch, training_population
+from assign_add_lib.sampling import Batch
 from assign_add_lib.task import KINDS
 from assign_add_lib.training import Run
 
@@ -108,18 +108,6 @@ def test_identity_lead_row_by_row():
     for v in range(TASK.n_variables):
         others = [float(block[v, u]) for u in range(TASK.n_variables) if u != v]
         assert float(lead[v]) == pytest.approx(float(block[v, v]) - max(others))
-
-
-@pytest.mark.parametrize("r", [1.0, 0.25])
-def test_training_share_is_what_training_draws(r):
-    split = Split.draw(TASK, 1)
-    share = history.training_share(split, r)
-    tokens = training_population(split, r).sample(100_000, torch.Generator().manual_seed(0)).tokens
-    for v in range(TASK.n_variables):
-        for side, place in enumerate((TASK.left, TASK.right)):
-            drawn = (tokens[:, place] == TASK.first_variable + v).float().mean().item()
-            assert drawn == pytest.approx(float(share[v, side]), abs=0.006)
-    assert all(share[v, 1] == 0 for v in split.never_right) and all(share[v, 0] == 0 for v in split.never_left)
 
 
 def call(monkeypatch, *arguments):

@@ -11,7 +11,6 @@ from small import TASK
 from assign_add_lib import Split, Task, load_run
 from assign_add_lib.analysis import phases
 from assign_add_lib.analysis.shortcuts import expected_accuracy, random_assigned_number
-from assign_add_lib.model import trace
 from assign_add_lib.sampling import evaluation_populations
 
 
@@ -84,39 +83,3 @@ def test_phases_of_the_shipped_run_are_those_of_chapter_3():
     assert phases.phase_spans(metrics, Task()) == [("1", 0, 2300), ("2", 2300, 10_500), ("3", 10_500, 30_000)]
     assert phases.phase_spans(metrics.loc[:5000], Task()) == [("1", 0, 2300), ("2", 2300, 5000)]
     assert phases.phase_spans(metrics.loc[:1000], Task()) == [("1", 0, 1000)]
-
-
-def test_the_studys_batch_has_all_places_and_all_pairs():
-    split = Split.draw(TASK, 3)
-    tokens = phases.study_batch(split, size=6000).tokens
-    operands = tokens[:, TASK.left : TASK.last]
-    is_variable = operands >= TASK.first_variable
-    assert {(bool(a), bool(b)) for a, b in is_variable} == {(False, False), (True, False), (False, True)}
-    for side in (0, 1):
-        counts = torch.bincount(operands[is_variable[:, side], side] - TASK.first_variable, minlength=TASK.n_variables)
-        assert counts.min() > 0.8 * counts.float().mean()
-    values = tokens.gather(1, TASK.value_positions(tokens))
-    assert len({tuple(each) for each in values.tolist()}) == TASK.n_numbers**2
-
-
-def test_four_steps_are_those_of_a_linear_layer_under_adam():
-    run = load_run("seed-42")
-    batch = phases.study_batch(run.split)
-    activations = trace(run.weights(2300), batch.tokens)
-    stream, names = (activations.resid_pre + activations.attn_out[:, 0])[:, 1:12], batch.tokens[:, :11] - 62
-    assigned = Task().assigned_numbers(batch.tokens)[:, 1:12]
-    found = []
-    for seed in range(5):
-        torch.manual_seed(seed)
-        layer = torch.nn.Linear(128, 12)
-        optimizer = torch.optim.Adam(layer.parameters(), lr=0.01)
-        for _ in range(4):
-            optimizer.zero_grad()
-            logits = layer(stream[::2][assigned[::2]])
-            torch.nn.functional.cross_entropy(logits, names[::2][assigned[::2]]).backward()
-            optimizer.step()
-        right = layer(stream[1::2][assigned[1::2]]).argmax(1) == names[1::2][assigned[1::2]]
-        found.append(right.float().mean().item())
-    ours = [phases.four_step_probe(activations, batch.tokens, run.task, seed) for seed in range(5)]
-    assert sum(ours) / 5 == pytest.approx(sum(found) / 5, abs=0.06)  # they draw their first weights from other streams
-    assert phases.four_step_probe(activations, batch.tokens, run.task, steps=300) > 0.99

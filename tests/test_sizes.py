@@ -368,7 +368,7 @@ def problems_of_each_variable():
     return history.variable_problems(SPLIT, size=20)
 
 
-@calls("analysis.history.variable_problems", "analysis.history.variable_accuracy", "analysis.history.training_share")
+@calls("analysis.history.variable_problems", "analysis.history.variable_accuracy")
 def each_variable_on_each_side():
     batch = problems_of_each_variable()
     assert batch.tokens.shape == (V * 2 * 20, T)
@@ -378,17 +378,6 @@ def each_variable_on_each_side():
         assert (sides[v, 0, :, 1] < N).all() and (sides[v, 1, :, 0] < N).all()
     right = forward(WEIGHTS, batch.tokens)[:, -1].argmax(1) == batch.answers
     same(history.variable_accuracy(WEIGHTS, batch), right.double().view(V, 2, 20).mean(2))
-    assert SPLIT.never_right == (0,) and SPLIT.never_left == (3,)
-    allowed = sum(1 for left in (0, 1, 2) for right in (1, 2, 3) if left != right)  # two-variable forms, 10 of 42 parts in all
-    share = history.training_share(SPLIT)
-    pairs = [
-        [sum(left != v for left in (0, 1, 2)) if side else sum(right != v for right in (1, 2, 3)) for side in (0, 1)]
-        for v in range(V)
-    ]
-    expected = [
-        [0 if v == (3, 0)[side] else (1 + 3 * pairs[v][side] / allowed) / (4 + 3 * 3) for side in (0, 1)] for v in range(V)
-    ]
-    torch.testing.assert_close(share, torch.tensor(expected))
 
 
 @calls(
@@ -684,17 +673,9 @@ def nudges_of_this_task():
         waits.nudged(w, OTHERS[Task()][0])
 
 
-@calls("analysis.waits.name_margins", "analysis.waits.lever_vectors", "analysis.waits.smallest_change")
+@calls("analysis.waits.lever_vectors", "analysis.waits.smallest_change")
 def levers_of_this_task():
     one = TOKENS[(TOKENS[:, -3] >= 10) & (TOKENS[:, -2] < N)]
-    terms, margins = circuits.layer_2_terms(WEIGHTS, one)[:, :, 1], []
-    for k, ids in enumerate(one.tolist()):
-        numbers = [p for p in range(ROOM) if ids[p] < N]
-        right = ids.index(ids[-3]) + 1
-        if len(numbers) > 1:
-            wrong = [p for p in numbers if p != right]
-            margins.append((terms[k][:, right] - terms[k][:, wrong].mean(1)).tolist())
-    same(waits.name_margins(WEIGHTS, one, "left"), np.mean(margins, 0))
     read, own, itself = waits.lever_vectors(WEIGHTS, one)
     at = WEIGHTS.W_E[8] + WEIGHTS.W_pos[-1]
     same(read @ WEIGHTS.W_E[12], circuits.qk_table(WEIGHTS)[[8, D + T - 1], 12].sum())
@@ -716,6 +697,8 @@ def levers_of_this_task():
     "analysis.waits.load_waits",
     "analysis.waits.load_other_waits",
     "analysis.waits.load_release",
+    "analysis.waits.load_self_reading",
+    "analysis.waits.self_reading",
 )
 def branches_are_of_the_study_alone(tmp_path=None):
     branch = waits.BRANCHES["read"]
@@ -733,23 +716,14 @@ def branches_are_of_the_study_alone(tmp_path=None):
     rows = waits.load_waits()
     assert set(rows["branch"]) == set(waits.BRANCHES) and set(waits.PLACES) <= set(rows.columns)
     assert set(waits.load_other_waits()["seed"]) == set(waits.OTHER_STARTS) and waits.load_release().index.is_monotonic_increasing
+    assert waits.load_self_reading().shape == (10, 12)
+    found = waits.self_reading(WEIGHTS, TOKENS.expand(V, 2, *TOKENS.shape))
+    assert list(found) == list(TASK.variable_names)
+    same(list(found.values()), [SEEN.pattern[:, 1, -1, -2].mean()] * V)
     arrive = waits.released(rows, 0.7)
     part = rows[(rows["branch"] == "read") & (rows["batches"] == 0)]
     both = part[(part["k right"] > 0.7) & (part["l right"] > 0.7)]
     assert arrive["read", 0] == both["step"].min() - waits.START
-
-
-@calls("analysis.phases.study_batch", "analysis.phases.four_step_probe")
-def the_studys_diagnostic_batch():
-    batch = phases.study_batch(SPLIT, size=300)
-    assert torch.equal(TASK.right_answers(batch.tokens), batch.answers)
-    variables = batch.tokens[:, -3:-1] >= 10
-    assert variables.sum(1).max() == 1 and len({*batch.tokens[:, -3:-1][variables].tolist()}) == V
-    assert abs(variables.any(0).double().mean() - 1) < 1e-9 and 60 < (variables.sum(1) == 0).sum() < 140
-    seen = trace(WEIGHTS, batch.tokens)
-    found = phases.four_step_probe(seen, batch.tokens, TASK)
-    lasting = phases.four_step_probe(seen, batch.tokens, TASK, steps=300)
-    assert 0 <= found <= lasting <= 1 and lasting > 1 / V
 
 
 # the causal model
@@ -1075,34 +1049,22 @@ def figures_of_the_theorem():
 
 @calls(
     "views.figures.learn.vote_grids",
-    "views.figures.phases.measure_panels",
     "views.figures.phases.place_maps",
     "views.figures.phases.loss_by_lever",
     "views.figures.phases.release_panels",
-    "views.figures.phases.margin_paths",
-    "views.figures.phases.attention_and_block",
 )
 def figures_of_the_phases():
     grid = torch.tensor([[2 / 3, -1 / 3]])
     words = [text.get_text() for text in figures.vote_grids({"a, b": grid, "b, a": grid}, ["1", "1"]).axes[0].texts]
     assert words == ["+2/3", "−1/3"]
     steps = pd.DataFrame({"one": [0.0, 0.6, 1.0]}, [0, 100, 200])
-    axes = figures.measure_panels(steps.assign(two=0.0), {"one": 0.2, "two": 0.1}, [("1", 0, 100), ("2", 100, 200)]).axes[0]
-    assert list(axes.lines[1].get_ydata()) == [0.6, 1.0]
-    image = figures.place_maps(steps, [(0, 100), (100, 200)], [], [100]).axes[0].images[0]
+    image = figures.place_maps(steps, [(0, 100), (100, 200)], [], [100], steps).axes[2].images[0]
     assert image.get_array().tolist() == [[0.0, 0.6]]
     curve = pd.Series([3.0, 2.0], [0, 1])
     axes = figures.loss_by_lever({"read": {"a": curve}, "own": {"a": curve}}, {"read": 0, "own": 1}).axes[0]
     assert list(axes.lines[0].get_ydata()) == [3.0, 2.0]
     rows = pd.DataFrame({f"{what} a": [0.1, 0.2, 0.4] for what in ("own", "pull", "number")}, [0, 100, 200])
     assert len(figures.release_panels(rows, ["a"], (0, 100)).axes) == 6
-    path = pd.DataFrame({"x": [1.0, 2.0]}, [0, 2000])
-    assert [axes.get_title() for axes in figures.margin_paths({"a left": path, "b right": path}, (0, 2000)).axes] == [
-        "a left",
-        "b right",
-    ]
-    left, right = figures.attention_and_block(WEIGHTS, TOKENS[0]).axes
-    assert len(left.patches) == 2 * T and right.images[0].get_array().shape == (V, V)
 
 
 @calls("views.figures.style.role", "views.figures.style.spread", "views.figures.style.use_style")

@@ -153,19 +153,6 @@ def test_shipped_rows_are_those_of_the_shipped_run():
         assert (start - past.loc[3000, place]).abs().max() < 0.007
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_margins_problem_by_problem(side):
-    weights, (tokens, _) = random_weights(TASK, 16, 16, 24), problems(TASK, 80)
-    tokens = torch.stack([t for t in tokens if (p := Problem.from_tokens(t, TASK)) and asked(p) == [getattr(p, side)]])
-    rows = []
-    for each, terms in zip(tokens, layer_2_terms(weights, tokens)[:, :, 1]):
-        target = int(TASK.value_positions(each[None])[0, int(side == "right")])
-        wrong = [int(j) for j in TASK.assigned_numbers(each[None])[0].nonzero() if int(j) != target]
-        if wrong:
-            rows.append(terms[:, target] - terms[:, wrong].mean(1))
-    torch.testing.assert_close(waits.name_margins(weights, tokens, side), torch.stack(rows).mean(0))
-
-
 def test_losses_along_a_lever_are_those_of_the_nudged_network():
     weights, (tokens, answers) = random_weights(TASK, 16, 16, 24), problems(TASK, 40)
     table = waits.nudged_losses(weights, tokens, 2, "own", torch.tensor([0.0, 1.5]))
@@ -176,6 +163,15 @@ def test_losses_along_a_lever_are_those_of_the_nudged_network():
     assert table.loc[0.0, "right"] == pytest.approx((trace(weights, tokens).logits[:, -1].argmax(1) == answers).float().mean())
 
 
+def test_self_reading_is_that_of_the_shipped_weights():
+    run, table = load_run("seed-0"), waits.load_self_reading()
+    tokens = history.variable_problems(run.split).tokens.view(12, 2, -1, 16)
+    for name, value in waits.self_reading(run.weights(waits.READ_AT), tokens).items():
+        assert table.loc[0, name] == pytest.approx(value, abs=2e-3), name
+    last = trace(run.weights(waits.READ_AT), tokens[10, 1]).pattern[:, 1, 15, 14]
+    assert table.loc[0, "k"] == pytest.approx(float(last.mean()), abs=2e-3)
+
+
 def test_released_waits_for_both():
     rows = {"branch": "x", "batches": 0, "step": [3000, 3100, 3200, 3300], "k right": [0, 1, 1, 1], "l right": [0, 0, 1, 1]}
     table = waits.pd.DataFrame(rows)
@@ -184,7 +180,7 @@ def test_released_waits_for_both():
 
 
 def test_the_tool_names_only_files_it_makes():
-    assert tool.FILES == ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv")
+    assert tool.FILES == ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv", "history/reading.csv")
     for seed, start in waits.OTHER_STARTS.items():
         past = history.load_history(f"seed-{seed}")["accuracy"]
         first = waits.load_other_waits().query(f"seed == {seed} and step == {start}")

@@ -1,4 +1,4 @@
-"""Make waits.csv, waits-seeds.csv and release.csv in data/history: `python tools/waits.py`, about an hour of one core."""
+"""Make the tables of chapter 11 in data/history (see `FILES`): `python tools/waits.py`, about 80 minutes of one core."""
 
 import argparse
 from pathlib import Path
@@ -6,18 +6,19 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from assign_add_lib.analysis.history import HistoryProblems
-from assign_add_lib.analysis.waits import BRANCHES, OTHER_STARTS, PLACES, START, branched, release_row
+from assign_add_lib.analysis.history import HistoryProblems, variable_problems
+from assign_add_lib.analysis.waits import BRANCHES, OTHER_STARTS, PLACES, READ_AT, START, branched, release_row, self_reading
 from assign_add_lib.engine.files import write_atomic
 from assign_add_lib.engine.manifest import data_folder, write_manifest
 from assign_add_lib.model import Weights
 from assign_add_lib.training import StudyLearner, TrainConfig, load_run
 
-FILES = ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv")
+FILES = ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv", "history/reading.csv")
 STEPS = {*range(600, 8800, 200), *range(8800, 9101, 10), *range(9200, 9700, 100)}  # of release.csv
 
 # how many draws of problems a branch gets, where it is not two
 DRAWS = {"unchanged": 3, "read, a quarter": 1, "read, half": 1, "read, three quarters": 1}
+SEEDS = (42, *range(9))  # of reading.csv
 
 
 def followed_run(state):
@@ -55,6 +56,17 @@ def other_seed(folder, seed, start, further=1500):
     return pd.concat(tables)
 
 
+def read_itself(seed):
+    """A row of reading.csv: which variables read themselves in a run, trained anew to the step `READ_AT`."""
+    learner = StudyLearner(TrainConfig(seed=seed))
+    while learner.step < READ_AT:
+        learner.advance()
+    weights = Weights(**{name: tensor.detach() for name, tensor in learner.tensors.items()})
+    task = weights.task
+    problems = variable_problems(learner.split).tokens.view(task.n_variables, 2, -1, task.length)
+    return {"seed": seed} | self_reading(weights, problems)
+
+
 def keep(table, file, index):
     """Write a table as a shipped file, and sign it."""
     text = table.to_csv(index=index, float_format="%.4g", lineterminator="\n")
@@ -82,6 +94,13 @@ def main():
     others = pd.concat([other_seed(folder, *each) for each in OTHER_STARTS.items()])
     keep(pd.concat(tables)[["branch", "batches", "step", *PLACES]], FILES[0], index=False)
     keep(others[["seed", "branch", "step", *PLACES]], FILES[2], index=False)
+    rows = []
+    for seed in SEEDS:
+        file = folder / f"reading-{seed}.csv"
+        if not file.exists():
+            write_atomic(file, pd.DataFrame([read_itself(seed)]).to_csv(index=False, lineterminator="\n"))
+        rows.append(pd.read_csv(file))
+    keep(pd.concat(rows), FILES[3], index=False)
     keep(pd.read_csv(release, index_col="step"), FILES[1], index=True)
 
 

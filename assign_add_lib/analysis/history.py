@@ -85,13 +85,6 @@ def identity_lead(weights: Weights) -> Tensor:
     return block.diagonal() - others.max(1).values
 
 
-def training_share(split: Split, r: float = 1.0) -> Tensor:
-    """Share of training problems that have each variable on the left and on the right, (V, 2)."""
-    weights = training_population(split, r).forms
-    V = split.task.n_variables
-    return torch.stack([weights[:V].sum(1), weights[:, :V].sum(0)], 1) / weights.sum()
-
-
 class HistoryProblems(NamedTuple):
     """The fixed problems on which a history is measured."""
 

@@ -1,16 +1,12 @@
-"""Phases: when a measure arrives, by a stated rule, and two of the study's definitions that differ from ours.
+"""Phases: when a measure arrives, by a stated rule.
 
 A *series* is a pandas Series over training steps.
 """
 
 import pandas as pd
 import torch
-from torch import Tensor
-from torch.nn.functional import cross_entropy
 
-from ..model import Activations
-from ..sampling import Batch, lay_out
-from ..task import Split, Task
+from ..task import Task
 
 BRIEF = 2  # measured steps that a dip may last and still be overlooked
 
@@ -63,40 +59,3 @@ def phase_spans(metrics: pd.DataFrame, task: Task) -> list[tuple[str, int, int]]
     starts = sorted([int(metrics.index[0]), *(step for step in arrivals if step is not None)])
     ends = [*starts[1:], int(metrics.index[-1])]
     return [(str(number), *span) for number, span in enumerate(zip(starts, ends), 1)]
-
-
-def study_batch(split: Split, seed: int = 3, size: int = 512) -> Batch:
-    """A diagnostic batch by the study's law: 0-var, 1-var left and 1-var right, over all variables and all pairs."""
-    task, generator = split.task, torch.Generator().manual_seed(seed)
-    V = task.n_variables
-    kind = torch.randint(3, (size,), generator=generator)
-    variable = torch.randint(V, (size,), generator=generator)
-    x, y = torch.randint(task.n_numbers, (2, size), generator=generator)
-    return lay_out(task, torch.where(kind == 1, variable, V), torch.where(kind == 2, variable, V), x, y, generator)
-
-
-@torch.no_grad()
-def four_step_probe(
-    activations: Activations, tokens: Tensor, task: Task, seed: int = 0, steps: int = 4, lr: float = 0.01
-) -> float:
-    """The study's probe for an assigned number's variable, after layer-1 attention: its share right on held-out problems.
-
-    A linear layer with bias, drawn from `seed`, takes `steps` full-batch steps of Adam on every other problem, and is
-    tested on the rest.
-    """
-    stream = (activations.resid_pre + activations.attn_out[:, 0])[:, 1 : task.room]
-    variables = tokens[:, : task.room - 1] - task.first_variable
-    assigned = task.assigned_numbers(tokens)[:, 1 : task.room]
-    halves = slice(0, None, 2), slice(1, None, 2)
-    (x, y), (x_test, y_test) = ((stream[half][assigned[half]], variables[half][assigned[half]]) for half in halves)
-    generator = torch.Generator().manual_seed(seed)
-    bound = x.shape[1] ** -0.5  # as torch.nn.Linear draws its weights and biases
-    shapes = (x.shape[1], task.n_variables), (task.n_variables,)
-    W, b = (((2 * torch.rand(shape, generator=generator, dtype=stream.dtype) - 1) * bound).requires_grad_() for shape in shapes)
-    optimizer = torch.optim.Adam([W, b], lr=lr)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        with torch.enable_grad():
-            cross_entropy(x @ W + b, y).backward()
-        optimizer.step()
-    return ((x_test @ W + b).argmax(1) == y_test).float().mean().item()

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
-from ..circuits import OV, QK, layer_2_terms
+from ..circuits import OV, QK
 from ..engine.manifest import shipped_file
 from ..model import Weights, read_out, trace
 from ..sampling import Batch, Population
@@ -25,6 +25,8 @@ from .phases import arrival
 
 START = 3000  # the step at which the branches leave seed 42
 OTHER_STARTS = {0: 5000, 3: 4000, 4: 4000, 7: 4000}  # the other seeds in which k and l wait below 0.7, after c to j
+READ_AT = 2000  # the step of `load_self_reading`, before any seed's second jump
+RELEASED = 0.7  # the accuracy on the right at which k and l count as released
 LATE = ("k", "l")  # the variables that are changed
 LEVERS = ("read", "own", "itself")
 PLACES = ("k right", "l right", "k left", "l left")
@@ -76,26 +78,6 @@ def pull_and_push(slope: Tensor, tokens: Tensor, weights: Weights) -> tuple[Tens
     return -(slope * asked).sum(0) / len(tokens), -(slope * ~asked).sum(0) / len(tokens)
 
 
-NAME_TERMS = ("own · name", "name · name", "rest · name")
-
-
-def name_margins(weights: Weights, tokens: Tensor, side: str) -> Tensor:
-    """Mean margins (3,) of the three terms of layer 2's scores of `=` that meet a number's name, in 1-var problems (batch, pos).
-
-    A term's margin is its value at the number asked for, on this side, less its mean over the other assigned numbers;
-    problems without another are left out.  Order as in `NAME_TERMS`.
-    """
-    task = weights.task
-    terms = layer_2_terms(weights, tokens)[:, :, 1]  # (batch, 3, key)
-    candidates = task.assigned_numbers(tokens)
-    target = task.value_positions(tokens)[:, ("left", "right").index(side)]
-    right = one_hot(target, tokens.shape[1]).bool() & candidates
-    wrong = candidates & ~right
-    at_wrong = (terms * wrong[:, None]).sum(2) / wrong.sum(1, keepdim=True)
-    margin = (terms * right[:, None]).sum(2) - at_wrong
-    return margin[wrong.any(1)].mean(0)
-
-
 def lever_vectors(weights: Weights, tokens: Tensor) -> Tensor:
     """Three directions (3, d_model), whose products with a variable's embedding are the levers of that variable.
 
@@ -143,12 +125,22 @@ def release_row(weights: Weights, mixture: Batch, problems: Tensor) -> dict[str,
     return row
 
 
+@torch.no_grad()
+def self_reading(weights: Weights, problems: Tensor) -> dict[str, float]:
+    """Attention of layer 2's `=` to each variable's own token, in its problems (V, 2, batch, pos) with it on the right."""
+    task = weights.task
+    return {
+        name: trace(weights, tokens).pattern[:, 1, task.last, task.right].mean().item()
+        for name, tokens in zip(task.variable_names, problems[:, 1])
+    }
+
+
 class Branch(NamedTuple):
     """One change at step `START`, from which training goes on."""
 
     levers: tuple[str, ...] = ()  # for k and l, these levers are set to their mean over the ordinary variables
-    share: float = 1.0  # or moved this share of the way
-    aside: bool = False  # k and l are moved as far as for `itself`, in a random direction that turns no lever
+    share: float = 1.0  # or moved this share of the way, with 3.0 three times as far
+    aside: bool = False  # k and l are moved by this share of the length for `itself`, in a random direction that turns no lever
     weight_decay: float = 0.02
     often: float = 1.0  # how often k and l are asked for on the right, relative to the study's mixture
 
@@ -166,6 +158,9 @@ BRANCHES = {
     "read, a quarter": Branch(levers=("read",), share=0.25),
     "read, half": Branch(levers=("read",), share=0.5),
     "read, three quarters": Branch(levers=("read",), share=0.75),
+    "own, threefold": Branch(levers=("own",), share=3.0),
+    "own, fourfold": Branch(levers=("own",), share=4.0),
+    "aside, twice as far": Branch(aside=True, share=2.0),
     "asked twice as often": Branch(often=2.0),
     "no weight decay": Branch(weight_decay=0.0),
 }
@@ -187,7 +182,7 @@ def changed_embeddings(weights: Weights, branch: Branch, split: Split) -> Tensor
             drawn = torch.randn(weights.d_model, generator=torch.Generator().manual_seed(row))
             drawn = drawn - smallest_change(vectors, vectors @ drawn)
             as_far = smallest_change(vectors, gap * torch.tensor([0.0, 0.0, 1.0])).norm()
-            W_E[row] += drawn * as_far / drawn.norm()
+            W_E[row] += branch.share * drawn * as_far / drawn.norm()
         elif branch.levers:
             W_E[row] += smallest_change(vectors, gap * turned)
     return W_E
@@ -245,6 +240,11 @@ def load_other_waits() -> pd.DataFrame:
 def load_release() -> pd.DataFrame:
     """The shipped rows of `release_row` for seed 42, indexed by step."""
     return pd.read_csv(shipped_file("history/release.csv"), index_col="step")
+
+
+def load_self_reading() -> pd.DataFrame:
+    """The shipped rows of `self_reading` at step `READ_AT` of ten runs, indexed by seed."""
+    return pd.read_csv(shipped_file("history/reading.csv"), index_col="seed")
 
 
 def nudged_losses(weights: Weights, tokens: Tensor, variable: int, lever: str, amounts: Tensor) -> pd.DataFrame:

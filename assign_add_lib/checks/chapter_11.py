@@ -4,17 +4,10 @@ import random
 from collections.abc import Callable
 from itertools import combinations
 
+import pandas as pd
 import torch
 
-from ..analysis.history import training_share
-from ..task import Split, Task
 from .common import as_tensor, exercise, expect
-
-
-def _restrictions(V: int) -> tuple[list[int], list[int]]:
-    """Two disjoint random sets of variables of one size, at least two variables being left over."""
-    order, n = random.sample(range(V), V), random.randint(1, V // 2 - 1)
-    return order[:n], order[n : 2 * n]
 
 
 @exercise
@@ -69,42 +62,46 @@ def by_exclusion(answer: Callable) -> None:
         expect(abs(given - truth) < 1e-6, words)
 
 
-def _shares(V: int, never_right: list[int], never_left: list[int], r: float, factor: bool) -> list[tuple[float, float]]:
-    """The shares pair by pair, with the factor n of 2-var problems or, by mistake, without."""
-    lefts, rights = ([v for v in range(V) if v not in barred] for barred in (never_left, never_right))
-    pairs = [(u, v) for u in lefts for v in rights if u != v]
-    two = r * (len(lefts) if factor else 1)
-    whole = V + 2 * len(lefts) + two
-    each = two / len(pairs)
-    return [
-        (
-            ((v in lefts) + each * sum(u == v for u, _ in pairs)) / whole,
-            ((v in rights) + each * sum(w == v for _, w in pairs)) / whole,
-        )
-        for v in range(V)
-    ]
+def _arrives(values: list[float], steps: list[int], level: float) -> float:
+    """The first step whose later dips below the level all last at most two rows; infinity where there is none."""
+    for i, value in enumerate(values):
+        low = [each < level for each in values[i:]]
+        if value >= level and not any(all(low[j : j + 3]) for j in range(len(low) - 2)):
+            return steps[i]
+    return float("inf")
 
 
 @exercise
-def asked_share(answer: Callable) -> None:
-    """Exercise 11.3: `answer(V, never_right, never_left, r)` is how often training asks each variable on each side."""
-    for _ in range(10):
-        V, r = random.randint(4, 12), random.choice([0.0, 0.25, 1.0, 3.0])
-        never_right, never_left = _restrictions(V)
-        pairs = torch.ones(3, 3, dtype=torch.bool)
-        split = Split(Task(n_numbers=3, n_variables=V), pairs, tuple(never_right), tuple(never_left))
-        truth = training_share(split, r)
-        given = as_tensor(answer(V, never_right, never_left, r), (V, 2), "the answer")
-        barred_first = sorted(((v, side) for v in range(V) for side in (0, 1)), key=lambda place: float(truth[place]))
-        for v, side in barred_first:
-            ours, right = float(given[v, side]), float(truth[v, side])
-            place = f"variable {v} on the {('left', 'right')[side]}, with V = {V} and r = {r}"
-            barred = v in (never_left, never_right)[side]
-            hint = "; training never puts it there" if barred else ""
-            if not barred and r:
-                same = abs(ours - _shares(V, never_right, never_left, r, factor=False)[v][side]) < 1e-5
-                hint = "; 2-var problems weigh r times n, not r" if same else "; a pair holds two different variables"
-            expect(abs(ours - right) < 1e-5, f"{place}: it gives {ours:.5f}; the share is {right:.5f}{hint}")
+def latecomers(answer: Callable) -> None:
+    """Exercise 11.3: `answer(accuracy, reference, level, wait)` is the set of columns that arrive late, or never."""
+    names, steps = ["c left", "c right", "d left", "k right", "l right", "k left"], [*range(0, 4000, 100)]
+    for _ in range(40):
+        starts = [random.randrange(0, 10) for _ in range(3)] + [random.choice((5, 20, 25, 99)) for _ in range(3)]
+        table = {name: [0.9 * (i >= start) + 0.05 for i in range(len(steps))] for name, start in zip(names, starts)}
+        for name in names[3:]:
+            early = random.randrange(5)
+            table[name][early : early + 3] = [0.95] * 3  # a short stay above the level, long before
+            table[name][30] = 0.1  # a brief dip
+        came = {name: _arrives(values, steps, 0.9) for name, values in table.items()}
+        last, wait = max(came[name] for name in names[:3]), random.choice((500, 1000))
+        if random.random() < 0.3:
+            table["l right"] = [0.9 * (100 * i >= last + wait) + 0.05 for i in range(len(steps))]
+            came["l right"] = _arrives(table["l right"], steps, 0.9)
+        truth = {name for name in names[3:] if came[name] > last + wait}
+        given = answer(pd.DataFrame(table, steps), names[:3], 0.9, wait)
+        expect(given is not None, "your function returns nothing yet")
+        given = set(given)
+        expect(not given & set(names[:3]), "columns in the reference do not belong to the set")
+        for name in names[3:]:
+            hint = ""
+            if (name in given) != (name in truth):
+                hint = "; a column that never arrives is late" if came[name] == float("inf") else ""
+                crossed = next((step for step, value in zip(steps, table[name]) if value >= 0.9), None)
+                if not hint and crossed is not None and (crossed > last + wait) == (name in given):
+                    hint = "; a first crossing is no arrival"
+            says = ("it is in the set", "it is not in the set")[name not in given]
+            words = f"{name} arrives at {came[name]}, the last of the reference at {last}, wait is {wait}: {says}{hint}"
+            expect((name in given) == (name in truth), words)
 
 
 @exercise

@@ -129,7 +129,7 @@ CLAIMS: tuple[Claim, ...] = (
           "The var-restricted sets rise in a spike of their own, well after the sets that are not var-restricted.",
           "steps from 1-var train to 1-var var-restricted, halfway",
           order("1-var train", "1-var var-restricted", (HALFWAY, HALFWAY)), 1000,
-          theirs="9100 to 10 700 (5300–5400 to 14 500–16 000)", quote="more targeted", where="11_phases: The whole run"),
+          theirs="9100 to 10 700 (5300–5400 to 14 500–16 000)", quote="more targeted", where="11_phases: The first jump"),
     Row("one first spike", ORDER, "F2",
           "The sets that are not var-restricted rise together.",
           "steps between the first and the last of four sets with variables, halfway",

@@ -4,6 +4,8 @@ from math import comb
 
 import torch
 
+from assign_add_lib.analysis.phases import arrival
+
 
 def table_chance(left_out=True, first=True, of=-1):
     """An answer to exercise 11.1 with a mistake."""
@@ -29,20 +31,21 @@ def exclusion(ties=True, more=0, everyone=False):
     return by_exclusion
 
 
-def share(barred=True, different=True, left_out=(), factor=True):
-    """An answer to exercise 11.3 with parts left out."""
+def late(never=True, first=False, nearest=max, more=0, everyone=False, strict=True):
+    """An answer to exercise 11.3 with a mistake."""
 
-    def asked_share(V, never_right, never_left, r):
-        left, right = torch.ones(V), torch.ones(V)
-        if barred:
-            left[list(never_left)], right[list(never_right)] = 0, 0
-        pairs = left[:, None] * right * (1 - torch.eye(V) if different else 1)
-        n = left.sum()
-        two = r * (n if factor else 1) * pairs / pairs.sum()
-        total = sum({"0": V, "1": 2 * n, "2": r * (n if factor else 1)}[kind] for kind in "012" if kind not in left_out)
-        return torch.stack([left + two.sum(1), right + two.sum(0)], 1) / total
+    def latecomers(accuracy, reference, level, wait):
+        came = {}
+        for place in accuracy:
+            above = accuracy[place] >= level
+            came[place] = arrival(accuracy[place], level) if not first else (above.idxmax() if above.any() else None)
+        last = nearest(came[place] for place in reference) + more
+        others = [place for place in accuracy if everyone or place not in reference]
+        gone = {place for place in others if came[place] is None} if never else set()
+        known = {place: came[place] - last - wait for place in others if came[place] is not None}
+        return gone | {place for place, late in known.items() if late > 0 or (late == 0 and not strict) or place in reference}
 
-    return asked_share
+    return latecomers
 
 
 def descent(order="both", first=0, factor=2):
@@ -90,11 +93,11 @@ MISTAKES = [
     ("one_lever", lever(others=False), "other rows"),
     ("one_lever", lever(sign=-1), "the product with row"),
     ("one_lever", lever(inside=True), "writes into"),
-    ("asked_share", share(barred=False), "training never puts it there"),
-    ("asked_share", share(different=False), "two different variables"),
-    ("asked_share", share(factor=False), "2-var problems weigh r times n"),
-    ("asked_share", share(left_out="0"), "the share is"),
-    ("asked_share", lambda V, right, left, r: share()(V, right, left, r).T, "shape"),
+    ("latecomers", late(never=False), "never arrives is late"),
+    ("latecomers", late(first=True), "first crossing is no arrival"),
+    ("latecomers", late(nearest=min), "the last of the reference"),
+    ("latecomers", late(strict=False), "it is in the set"),
+    ("latecomers", late(everyone=True), "columns in the reference"),
     ("steps_to_half", descent(order="one"), "gradient descent takes"),
     ("steps_to_half", descent(first=1), "do both weights move at once"),
     ("steps_to_half", descent(factor=1), "gradient descent takes"),
@@ -104,7 +107,7 @@ MISTAKES = [
 RIGHT = [
     ("chance_level", table_chance()),
     ("by_exclusion", exclusion()),
-    ("asked_share", share()),
+    ("latecomers", late()),
     ("one_lever", lever()),
     ("one_lever", lambda e, V, i, x: e + torch.linalg.pinv(V)[:, i] * (x - V[i] @ e)),
     ("steps_to_half", descent()),

@@ -2,7 +2,7 @@
 
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
 from .learn import block_matrix, held, vote_grids
-from .phases import attention_and_block, loss_by_lever, margin_paths, measure_panels, place_maps, release_panels
+from .phases import loss_by_lever, place_maps, release_panels
 from .read import (
     accuracy_intervals,
     algorithm,
