@@ -6,14 +6,15 @@ import pandas as pd
 import torch
 
 from assign_add_lib import load_run
-from assign_add_lib.analysis.reading import ARMS, between, drawn_from, favouring, larger_share, module_trained_on, tally, trained_on
+from assign_add_lib.analysis import reading
+from assign_add_lib.analysis.reading import between, drawn_from, favouring
 from assign_add_lib.engine.manifest import data_folder, write_manifest
 from assign_add_lib.sampling import training_population
 
 
 def whole_network(run) -> list[dict]:
     """1500 steps of the whole network from step 2500 on, in each arm."""
-    return [{"arm": name} | row for name, read in ARMS.items() for row in trained_on(run, 2500, read, 1500)]
+    return [{"arm": name} | row for name, read in reading.ARMS.items() for row in reading.trained_on(run, 2500, read, 1500)]
 
 
 def module(run) -> list[dict]:
@@ -22,7 +23,7 @@ def module(run) -> list[dict]:
     sides = (torch.rand(1000, generator=torch.Generator().manual_seed(2)) < 0.5).float()
 
     def shares(step):
-        more = larger_share(run.weights(step), tokens)
+        more = reading.larger_share(run.weights(step), tokens)
         return sides * more + (1 - sides) * (1 - more)
 
     held_out = (~run.split.train_pairs.diagonal()).nonzero().flatten()
@@ -37,9 +38,9 @@ def module(run) -> list[dict]:
             "evenly, from the end": (30_000, even, 300), "evenly, 3000 steps": (2500, even, 3000)}
     rows = []
     for name, (step, read, steps) in arms.items():
-        logits = module_trained_on(run, step, read, steps=steps)
+        logits = reading.module_trained_on(run, step, read, steps=steps)
         right = logits.argmax(2).diagonal() == 2 * torch.arange(len(logits)) % len(logits)
-        rows.append({"reading": name, "from": step, "steps": steps} | tally(logits, run.split)
+        rows.append({"reading": name, "from": step, "steps": steps} | reading.tally(logits, run.split)
                     | {"of the ten wrong": (~right[held_out[::2]]).sum().item()})
         print(rows[-1], flush=True)
     return rows

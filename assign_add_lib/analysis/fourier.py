@@ -224,7 +224,7 @@ def analytic_mlp(N: int, ks: Tensor, alpha: Tensor, beta: Tensor) -> tuple[Tenso
     return (angle + alpha).cos(), (angle + beta).cos(), (angle + alpha + beta).cos().T
 
 
-def analytic_diagnosis(N: int, ks: Tensor, equal: bool, evenly: bool, activation: Callable, draws: int = 4) -> tuple[float, float]:
+def analytic_diagnosis(N: int, ks: Tensor, equal: bool, evenly: bool, activation: Callable, draws: int = 4) -> tuple[float, ...]:
     """Distance irrelevance and accuracy of Gromov's network with frequencies ks (neurons,), averaged over draws of its phases.
 
     `equal` ties beta to alpha; `evenly` spreads the phases evenly in place of drawing them: alpha by `even_phases`, alpha - beta

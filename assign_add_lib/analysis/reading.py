@@ -160,7 +160,7 @@ def module_trained_on(run, step: int, read: Callable, seed: int = 0, steps: int 
             batch = pairs[torch.randint(len(pairs), (512,), generator=generator)]
             stranger = torch.randint(N, (512, 1), generator=generator)
             each = (table @ W_in)[torch.cat([batch, stranger], 1)]  # (512, 3, neurons)
-            mixed = torch.einsum("bi,bin->bn", read(batch, generator), each)
+            mixed = torch.einsum("bi,bin->bn", read(batch, generator).to(each), each)
             loss = cross_entropy(mixed.relu() @ (W_out @ W_U), batch.sum(1) % N)
             optimiser.zero_grad()
             loss.backward()
