@@ -1,4 +1,4 @@
-"""Make reading.csv and module.csv in data/history, for chapter 7: `python tools/reading.py`, a quarter of an hour of one core."""
+"""Make doubles.csv and module.csv in data/history, for chapter 7: `python tools/reading.py`, a quarter of an hour of one core."""
 
 import sys
 
