@@ -49,7 +49,7 @@ def module(run) -> list[dict]:
 def main(*chosen: str) -> None:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    made = {"reading": whole_network, "module": module}
+    made = {"doubles": whole_network, "module": module}
     for name in chosen or made:
         rows = made[name](load_run("seed-42"))
         pd.DataFrame(rows).round(4).to_csv(data_folder() / "history" / f"{name}.csv", index=False)
