@@ -133,17 +133,6 @@ def test_circular_error():
     assert torch.allclose(error, torch.tensor([2 * math.pi - 6.1, 6.2 - 2 * math.pi, 2 * math.pi - 6.2, 0.0]), atol=1e-5)
 
 
-def test_symmetricity_of_symmetric_and_lopsided_functions():
-    generator = torch.Generator().manual_seed(3)
-    table = torch.randn(7, 5, generator=generator)
-    M, other = torch.randn(2, 5, 7, generator=generator)
-    x, y, q = torch.randint(7, (3, 20), generator=generator)
-    symmetric = fourier.gradient_symmetricity(lambda left, right: ((left + right) @ M).square(), table, x, y, q)
-    assert torch.allclose(symmetric, torch.ones(20))
-    lopsided = fourier.gradient_symmetricity(lambda left, right: left @ M + right @ other, table, x, y, q)
-    assert torch.allclose(lopsided, torch.cosine_similarity(M, other, dim=0)[q])
-
-
 @pytest.fixture
 def pairs():
     return torch.randn(11, 11, 4, generator=torch.Generator().manual_seed(4), dtype=torch.float64) + 0.3
@@ -210,28 +199,9 @@ def test_even_phases_of_two_frequencies():
     assert found.tolist() == pytest.approx([0, 0, 120, 240, 180])
 
 
-def test_operand_logits_are_the_networks():
-    task = Task(11, 3, 10)
-    weights = Weights.init(task, seed=1, d_model=12, d_mlp=20)
-    x, y = torch.tensor([3, 10]), torch.tensor([7, 10])
-    tokens = torch.full((2, task.length), task.pad)
-    tokens[:, task.room :] = torch.tensor([[task.plus, 3, 7, task.equal], [task.plus, 10, 10, task.equal]])
-    given = fourier.operand_logits(weights, weights.W_E[x], weights.W_E[y])
-    assert torch.allclose(given, forward(weights, tokens)[:, -1], atol=1e-6)
-
-
 def test_answer_parts_add_up_to_the_right_logit(logits):
     parts = sum(fourier.answer_part(logits, k) for k in range(6))
     assert torch.allclose(parts, fourier.right_logits(logits))
-
-
-def test_by_angle_by_loops():
-    n, k = 11, 3
-    pairs = torch.randn(n, n, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
-    angle = [[math.acos(math.cos(2 * math.pi * k * (x - y) / n)) for y in range(n)] for x in range(n)]
-    m = np.rint(np.array(angle) * n / (2 * math.pi)).astype(int)
-    expected = [pairs.numpy()[m == each].mean() for each in range(6)]
-    assert np.allclose(fourier.by_angle(pairs, k), expected)
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -241,3 +211,14 @@ def test_analytic_mlp_adds(tied):
     alpha, beta = 2 * math.pi * torch.rand(2, 1200, generator=generator)
     left, right, out = fourier.analytic_mlp(31, ks, alpha, alpha if tied else beta)
     assert fourier.pair_accuracy(fourier.pair_logits(left, right, out, torch.square)) == 1
+
+
+def test_analytic_diagnosis_is_that_of_a_network_built_by_hand():
+    ks, angle = torch.tensor([1, 2, 1, 2, 2]), torch.arange(7)[:, None] * 2 * math.pi / 7
+    alpha = torch.tensor([0, 0, math.pi, 2 * math.pi / 3, 4 * math.pi / 3])
+    one = (angle * ks + alpha).cos()
+    logits = fourier.pair_logits(one, one, (angle * ks + 2 * alpha).cos().T)
+    expected = fourier.distance_irrelevance(logits), fourier.pair_accuracy(logits)
+    assert fourier.analytic_diagnosis(7, ks, True, True, torch.relu) == pytest.approx(expected, abs=1e-5)
+    free = fourier.analytic_diagnosis(11, torch.arange(1, 6).repeat(40), False, False, torch.square, draws=2)
+    assert free[1] == 1 and 0 < free[0] < 1

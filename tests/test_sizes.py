@@ -32,6 +32,7 @@ from assign_add_lib.analysis import (
     paths,
     phases,
     probes,
+    reading,
     shortcuts,
     statistics,
     waits,
@@ -293,7 +294,6 @@ def neurons_over_all_pairs():
     "analysis.fourier.pair_accuracy",
     "analysis.fourier.answer_part",
     "analysis.fourier.distance_irrelevance",
-    "analysis.fourier.by_angle",
     "analysis.fourier.circular_error",
 )
 def logits_of_all_pairs():
@@ -303,20 +303,12 @@ def logits_of_all_pairs():
     same(sum(fourier.answer_part(LOGITS, k) for k in range(4)), L)
     within = [np.std([L[x, (x + d) % N] for x in range(N)]) for d in range(N)]
     assert fourier.distance_irrelevance(LOGITS) == pytest.approx(np.mean(within) / L.std())
-    near = [[min(2 * (x - y) % N, -2 * (x - y) % N) for y in range(N)] for x in range(N)]
-    same(fourier.by_angle(torch.tensor(L), 2), [L[np.array(near) == m].mean() for m in range(4)])
     same(fourier.circular_error(torch.tensor(6.0), torch.tensor(0.5)), 5.5 - 2 * math.pi)
 
 
-@calls("analysis.fourier.number_table", "analysis.fourier.operand_logits", "analysis.fourier.gradient_symmetricity")
-def operands_as_vectors():
+@calls("analysis.fourier.number_table")
+def numbers_passed_on():
     same(fourier.number_table(WEIGHTS), NUMBERS @ WEIGHTS.W_V[1] @ WEIGHTS.W_O[1])
-    x, y = torch.tensor([3, 6]), torch.tensor([5, 6])
-    tokens = torch.stack([Problem((), int(a), int(b), TASK).tokens() for a, b in zip(x, y)])
-    same(fourier.operand_logits(WEIGHTS, NUMBERS[x], NUMBERS[y]), forward(WEIGHTS, tokens)[:, -1])
-    M = torch.randn(10, N, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    found = fourier.gradient_symmetricity(lambda a, b: (a - b) @ M, NUMBERS, x, y, torch.tensor([1, 4]))
-    same(found, [-1, -1])
 
 
 @calls(
@@ -348,7 +340,7 @@ def waves_of_the_sum_of_two_numbers():
     same(fourier.plain_logits(WEIGHTS).flatten(0, 1), forward(WEIGHTS, tokens)[:, -1])
 
 
-@calls("analysis.fourier.single_waves", "analysis.fourier.even_phases")
+@calls("analysis.fourier.single_waves", "analysis.fourier.even_phases", "analysis.fourier.analytic_diagnosis")
 def neurons_of_one_wave():
     turns = 2 * math.pi * torch.arange(N, dtype=torch.float64) / N
     one = torch.stack([3 * (2 * turns + 1).cos(), (turns - 1).cos()], 1)  # frequencies 2 and 1
@@ -358,6 +350,44 @@ def neurons_of_one_wave():
     same(kept, out)
     even = fourier.even_phases(torch.tensor([2, 1, 2, 2]))
     torch.testing.assert_close(even, torch.tensor([0, 0, 2 * math.pi / 3, 4 * math.pi / 3]))
+    irrelevance, right = fourier.analytic_diagnosis(N, torch.tensor([1, 2, 3]).repeat(9), True, True, torch.square)
+    assert irrelevance == pytest.approx(0, abs=1e-5) and right == 1
+
+
+READINGS = ("own", "equalised", "without_rest", "half_half", "logits_at_equal", "larger_share", "tally", "trained_on",
+            "between", "drawn_from", "with_stranger", "favouring", "module_trained_on")
+
+
+@calls(*(f"analysis.reading.{name}" for name in READINGS))
+def readings_overruled():
+    logits, pattern = reading.logits_at_equal(WEIGHTS, TOKENS, reading.own)
+    same(logits, forward(WEIGHTS, TOKENS)[:, -1])
+    two = TASK.value_positions(TOKENS)
+    read = pattern.gather(1, two)
+    same(reading.larger_share(WEIGHTS, TOKENS), read.max(1).values / read.sum(1))
+    same(reading.own(pattern, two), pattern)
+    even = reading.equalised(pattern, two)
+    same(even.sum(1), pattern.sum(1))
+    same(even.gather(1, two), read.mean(1, keepdim=True).expand(-1, 2))
+    alone = reading.without_rest(pattern, two)
+    same(alone.sum(1), torch.ones(len(alone)))
+    same(alone.gather(1, two)[:, 0] * read.sum(1), read[:, 0])
+    assert set(reading.half_half(pattern, two).flatten().tolist()) == {0, 0.5}
+    pairs, draw = torch.tensor([[0, 1], [1, 2], [2, 2]]), torch.Generator().manual_seed(0)
+    chosen = torch.arange(N) == 1
+    same(reading.favouring(chosen, 0.8, 0.8)(pairs, draw), [[0.2, 0.8, 0], [0.8, 0.2, 0], [0.5, 0.5, 0]])
+    same(reading.drawn_from(torch.tensor([0.3]))(pairs, draw), [[0.3, 0.7, 0]] * 3)
+    for given in (reading.between(0.2, 0.4)(pairs, draw), reading.with_stranger(pairs, draw)):
+        same(given.sum(1), torch.ones(3))
+    run, half = SimpleNamespace(weights=lambda step: WEIGHTS, split=SPLIT), reading.between(0.5, 0.5)
+    h = fourier.number_table(WEIGHTS) @ WEIGHTS.W_in
+    kept, trained = (reading.module_trained_on(run, 0, half, steps=steps) for steps in (0, 100))
+    same(kept, fourier.pair_logits(h, h, WEIGHTS.W_out @ WEIGHTS.W_U))
+    found = reading.tally(kept, SPLIT)
+    assert sum(each for name, each in found.items() if "wrong" in name) == (kept.argmax(2) != torch.tensor(SUMS)).sum()
+    assert reading.tally(trained, SPLIT)["margin, trained doubles"] > found["margin, trained doubles"]
+    first, last = reading.trained_on(run, 0, reading.own, 2, every=2, batch=8)
+    assert (first["step"], last["step"]) == (0, 2) and first["network: wrong"] <= (~SPLIT.train_pairs.diagonal()).sum()
 
 
 # analysis: histories and phases

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..circuits import OV, last_logits
-from ..model import Weights, trace
+from ..model import Weights
 
 
 def basis(N: int) -> Tensor:
@@ -201,49 +201,11 @@ def distance_irrelevance(logits: Tensor) -> float:
     return (by_distance.std(1, correction=0).mean() / L.std(correction=0)).item()
 
 
-def gradient_symmetricity(
-    logits_of: Callable[[Tensor, Tensor], Tensor], table: Tensor, x: Tensor, y: Tensor, q: Tensor
-) -> Tensor:
-    """Cosine (batch,) between the gradients of logit q by the vectors of x and of y; its mean is the published number.
-
-    `logits_of` takes the two operands' vectors (batch, width), rows of `table`, to logits (batch, N).
-    Zhong et al. 2023, definition 4.1.
-    """
-    with torch.enable_grad():
-        left, right = (table[number].detach().clone().requires_grad_() for number in (x, y))
-        chosen = logits_of(left, right).gather(1, q[:, None]).sum()
-        gradients = torch.autograd.grad(chosen, (left, right))
-    return torch.cosine_similarity(*gradients, dim=1)
-
-
-def operand_logits(weights: Weights, left: Tensor, right: Tensor) -> Tensor:
-    """The whole network's logits (batch, N) at `=` for a sum of two constants with these embeddings (batch, d_model)."""
-    task, batch = weights.task, torch.arange(len(left))
-    own_tokens = weights.replace(W_E=torch.cat([weights.W_E, left, right]))  # each operand is a token of its own
-    tokens = torch.full((len(left), task.length), task.pad)
-    tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
-    tokens[:, task.left], tokens[:, task.right] = task.d_vocab + batch, task.d_vocab + len(left) + batch
-    return trace(own_tokens, tokens).logits[:, -1]
-
-
 def answer_part(logits: Tensor, k: int) -> Tensor:
     """What frequency k, as a wave over q, adds to the right answer's logit, (x, y), from logits (x, y, q)."""
     x = torch.arange(len(logits))
     part = keep(logits.permute(2, 0, 1), [k]).permute(1, 2, 0)
     return part.gather(2, ((x[:, None] + x) % len(x))[..., None]).squeeze(2)
-
-
-def by_angle(pairs: Tensor, k: int) -> Tensor:
-    """The mean of a table of pairs (x, y) at each angle between x and y on the circle of frequency k, (K + 1,).
-
-    Entry m is the mean over the pairs with k (x - y) = m or -m mod N, an angle of 2 pi m / N.
-    """
-    N = len(pairs)
-    x = torch.arange(N)
-    turned = k * (x[:, None] - x) % N
-    m = torch.minimum(turned, N - turned).flatten()
-    total = torch.zeros(N // 2 + 1, dtype=pairs.dtype).index_add(0, m, pairs.flatten())
-    return total / torch.bincount(m, minlength=N // 2 + 1)
 
 
 def even_phases(ks: Tensor) -> Tensor:
@@ -260,3 +222,20 @@ def analytic_mlp(N: int, ks: Tensor, alpha: Tensor, beta: Tensor) -> tuple[Tenso
     """
     angle = 2 * math.pi * ks * torch.arange(N)[:, None] / N  # (N, neurons)
     return (angle + alpha).cos(), (angle + beta).cos(), (angle + alpha + beta).cos().T
+
+
+def analytic_diagnosis(N: int, ks: Tensor, equal: bool, evenly: bool, activation: Callable, draws: int = 4) -> tuple[float, ...]:
+    """Distance irrelevance and accuracy of Gromov's network with frequencies ks (neurons,), averaged over draws of its phases.
+
+    `equal` ties beta to alpha; `evenly` spreads the phases evenly in place of drawing them: alpha by `even_phases`, alpha - beta
+    by the golden angle.
+    """
+    found = []
+    for seed in range(1 if evenly else draws):
+        alpha, beta = 2 * math.pi * torch.rand(2, len(ks), generator=torch.Generator().manual_seed(seed))
+        if evenly:
+            alpha = even_phases(ks)
+            beta = alpha - math.pi * (math.sqrt(5) - 1) * torch.arange(len(ks))
+        logits = pair_logits(*analytic_mlp(N, ks, alpha, alpha if equal else beta), activation)
+        found.append([distance_irrelevance(logits), pair_accuracy(logits)])
+    return tuple(torch.tensor(found, dtype=torch.float64).mean(0).tolist())

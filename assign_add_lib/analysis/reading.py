@@ -1,0 +1,168 @@
+"""What uneven reading costs: the whole network, or the bare circuit, trained on from a checkpoint while its reading is overruled.
+
+The *two* are the positions of the two numbers to add; the *rest* is all other attention of layer 2 at `=`.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from ..circuits import bare_addition
+from ..model import Weights, trace
+from ..sampling import training_population
+from .fourier import number_table, pair_logits, pair_margins, plain_logits
+
+
+def own(pattern: Tensor, two: Tensor) -> Tensor:
+    """The attention (batch, length) as it is; `two` (batch, 2) holds positions."""
+    return pattern
+
+
+def equalised(pattern: Tensor, two: Tensor) -> Tensor:
+    """Each of the two gets the mean of both; the rest stays."""
+    return pattern.scatter(1, two, pattern.gather(1, two).mean(1, keepdim=True).expand(-1, 2))
+
+
+def without_rest(pattern: Tensor, two: Tensor) -> Tensor:
+    """Nothing but the two is read, with their own shares, scaled to add up to 1."""
+    read = pattern.gather(1, two)
+    return torch.zeros_like(pattern).scatter(1, two, read / read.sum(1, keepdim=True))
+
+
+def half_half(pattern: Tensor, two: Tensor) -> Tensor:
+    """Nothing but the two is read, each with 1/2; no gradient reaches the pattern."""
+    return torch.zeros_like(pattern).scatter(1, two, 0.5)
+
+
+ARMS = {"own": own, "equalised": equalised, "without rest": without_rest, "half and half": half_half}
+
+
+def logits_at_equal(weights: Weights, tokens: Tensor, read: Callable) -> tuple[Tensor, Tensor]:
+    """Logits (batch, N) at `=` and layer 2's own attention there (batch, length), if `read` replaces that attention."""
+    w, scale = weights, math.sqrt(weights.W_Q.shape[-1])
+    later = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool, device=tokens.device).triu(1)
+    r = w.W_E[tokens] + w.W_pos[: tokens.shape[1]]
+    scores = ((r @ w.W_Q[0]) @ (r @ w.W_K[0]).mT / scale).masked_fill(later, -torch.inf)
+    r = r + scores.softmax(-1) @ (r @ w.W_V[0]) @ w.W_O[0]
+    pattern = (r[:, -1:] @ w.W_Q[1] @ (r @ w.W_K[1]).mT / scale).softmax(-1)[:, 0]
+    given = read(pattern, w.task.value_positions(tokens))
+    z = r[:, -1] + (given[:, None] @ (r @ w.W_V[1]))[:, 0] @ w.W_O[1]
+    return (z + (z @ w.W_in).relu() @ w.W_out) @ w.W_U, pattern
+
+
+def trained_on(run, step: int, read: Callable, steps: int, every: int = 300, batch: int = 256) -> Iterator[dict]:
+    """Train a run's network on from `step` (fresh AdamW, rate 1e-3, decay 0.02); measures before and after each `every` steps.
+
+    Wrong held-out doubles are counted in the bare circuit, and in the network as trained, with its own attention.
+    """
+    weights, generator = run.weights(step), torch.Generator().manual_seed(0)
+    parts = {name: part.clone().requires_grad_() for name, part in weights.tensors().items()}
+    optimiser = torch.optim.AdamW(parts.values(), lr=1e-3, weight_decay=0.02, fused=True)
+    problems = training_population(run.split).sample(60_000, torch.Generator().manual_seed(5))
+    right = shares = torch.zeros(0)
+    for done in range(steps + 1):
+        if done % every == 0:
+            yield {"step": done} | _measured(weights.replace(**{k: v.detach() for k, v in parts.items()}), run.split) | {
+                "training accuracy": right.double().mean().item(), "larger share": shares.median().item()}
+        if done == steps:
+            return
+        drawn = torch.randint(len(problems.tokens), (batch,), generator=generator)
+        tokens, answers = problems.tokens[drawn], problems.answers[drawn]
+        with torch.enable_grad():
+            logits, pattern = logits_at_equal(weights.replace(**parts), tokens, read)
+            optimiser.zero_grad()
+            cross_entropy(logits, answers).backward()
+        optimiser.step()
+        right = logits.detach().argmax(1) == answers
+        two = pattern.detach().gather(1, weights.task.value_positions(tokens))
+        shares = two.max(1).values / two.sum(1)
+
+
+def _measured(weights: Weights, split) -> dict[str, float]:
+    found, seen = tally(bare_addition(weights), split), split.train_pairs.diagonal()
+    wrong = plain_logits(weights).argmax(2).diagonal() != 2 * torch.arange(len(seen)) % len(seen)
+    margins = {name: found[f"margin, {name}"] for name in ("held-out doubles", "trained doubles", "other new pairs")}
+    return {"circuit: wrong": found["held-out doubles wrong"], "network: wrong": wrong[~seen].sum().item()} | margins
+
+
+def tally(logits: Tensor, split) -> dict[str, float]:
+    """Wrong held-out doubles, trained doubles and other pairs, and mean margins, from logits (x, y, q) of all pairs.
+
+    Other new pairs are pairs of two different numbers that are held out in both orders.
+    """
+    seen, margin = split.train_pairs.diagonal(), pair_margins(logits)
+    new = ~split.train_pairs & ~split.train_pairs.T & ~torch.eye(len(seen), dtype=torch.bool)
+    groups = {"held-out doubles": margin.diagonal()[~seen], "trained doubles": margin.diagonal()[seen]}
+    wrong = {f"{name} wrong": (each <= 0).sum().item() for name, each in groups.items()}
+    wrong["other pairs wrong"] = (margin <= 0).sum().item() - sum(wrong.values())
+    return wrong | {f"margin, {name}": each.mean().item() for name, each in (groups | {"other new pairs": margin[new]}).items()}
+
+
+def larger_share(weights: Weights, tokens: Tensor) -> Tensor:
+    """Of layer 2's attention at `=` on the two numbers to add, the part (batch,) on the one read more."""
+    read = trace(weights, tokens).pattern[:, 1, -1].gather(1, weights.task.value_positions(tokens))
+    return read.max(1).values / read.sum(1)
+
+
+def between(low: float, high: float) -> Callable:
+    """A reading of the bare circuit, for `module_trained_on`: x with a share drawn evenly from low to high, y with the rest."""
+
+    def read(pairs, generator):
+        p = low + (high - low) * torch.rand(len(pairs), generator=generator)
+        return torch.stack([p, 1 - p, 0 * p], 1)
+
+    return read
+
+
+def drawn_from(shares: Tensor) -> Callable:
+    """A reading: x with a share drawn from a list of them (any length,), independently of the pair."""
+
+    def read(pairs, generator):
+        p = shares[torch.randint(len(shares), (len(pairs),), generator=generator)]
+        return torch.stack([p, 1 - p, 0 * p], 1)
+
+    return read
+
+
+def with_stranger(pairs: Tensor, generator: torch.Generator) -> Tensor:
+    """A reading: x and y alike, and a third number with a share from 0 to 0.4."""
+    q = 0.4 * torch.rand(len(pairs), generator=generator)
+    return torch.stack([(1 - q) / 2, (1 - q) / 2, q], 1)
+
+
+def favouring(chosen: Tensor, low: float, high: float) -> Callable:
+    """A reading: a number chosen (N,) gets a share from low to high against one that is not; all else is read evenly."""
+
+    def read(pairs, generator):
+        (left, right), p = chosen[pairs].T, torch.full((len(pairs),), 0.5)
+        more = low + (high - low) * torch.rand(len(pairs), generator=generator)
+        p = torch.where(left & ~right, more, torch.where(right & ~left, 1 - more, p))
+        return torch.stack([p, 1 - p, 0 * p], 1)
+
+    return read
+
+
+def module_trained_on(run, step: int, read: Callable, seed: int = 0, steps: int = 300) -> Tensor:
+    """The bare circuit's logits (x, y, q) after training it alone on training pairs, from the weights of `step`.
+
+    `read(pairs, generator)` gives the weights (batch, 3) of x, y and a stranger, a third number drawn at random.
+    """
+    w, generator = run.weights(step), torch.Generator().manual_seed(seed)
+    parts = [part.clone().requires_grad_() for part in (number_table(w), w.W_in, w.W_out, w.W_U)]
+    optimiser = torch.optim.AdamW(parts, lr=1e-3, weight_decay=0.02, fused=True)
+    (table, W_in, W_out, W_U), N = parts, w.task.n_numbers
+    pairs = run.split.train_pairs.nonzero()
+    with torch.enable_grad():
+        for _ in range(steps):
+            batch = pairs[torch.randint(len(pairs), (512,), generator=generator)]
+            stranger = torch.randint(N, (512, 1), generator=generator)
+            each = (table @ W_in)[torch.cat([batch, stranger], 1)]  # (512, 3, neurons)
+            mixed = torch.einsum("bi,bin->bn", read(batch, generator).to(each), each)
+            loss = cross_entropy(mixed.relu() @ (W_out @ W_U), batch.sum(1) % N)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    return pair_logits(table @ W_in, table @ W_in, W_out @ W_U).detach()

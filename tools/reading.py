@@ -1,0 +1,60 @@
+"""Make doubles.csv and module.csv in data/history, for chapter 7: `python tools/reading.py`, a quarter of an hour of one core."""
+
+import sys
+
+import pandas as pd
+import torch
+
+from assign_add_lib import load_run
+from assign_add_lib.analysis import reading
+from assign_add_lib.analysis.reading import between, drawn_from, favouring
+from assign_add_lib.engine.manifest import data_folder, write_manifest
+from assign_add_lib.sampling import training_population
+
+
+def whole_network(run) -> list[dict]:
+    """1500 steps of the whole network from step 2500 on, in each arm."""
+    return [{"arm": name} | row for name, read in reading.ARMS.items() for row in reading.trained_on(run, 2500, read, 1500)]
+
+
+def module(run) -> list[dict]:
+    """The module alone: other doses of uneven reading, longer, from another step, and ten numbers of our choice."""
+    tokens = training_population(run.split).sample(1000, torch.Generator().manual_seed(1)).tokens
+    sides = (torch.rand(1000, generator=torch.Generator().manual_seed(2)) < 0.5).float()
+
+    def shares(step):
+        more = reading.larger_share(run.weights(step), tokens)
+        return sides * more + (1 - sides) * (1 - more)
+
+    held_out = (~run.split.train_pairs.diagonal()).nonzero().flatten()
+    ten = torch.zeros(len(run.split.train_pairs), dtype=torch.bool)
+    ten[held_out[::2]] = True
+    even = between(0.5, 0.5)
+    arms = {"0.2 to 0.8": (2500, between(0.2, 0.8), 300), "0.25 to 0.75": (2500, between(0.25, 0.75), 300),
+            "the network's shares at step 2500": (2500, drawn_from(shares(2500)), 300),
+            "the network's shares at step 30000": (2500, drawn_from(shares(30_000)), 300),
+            "ten numbers, 0.8 to 0.9": (2500, favouring(ten, 0.8, 0.9), 300),
+            "ten numbers, 0.5 to 0.7": (2500, favouring(ten, 0.5, 0.7), 300),
+            "evenly, from the end": (30_000, even, 300), "evenly, 3000 steps": (2500, even, 3000)}
+    rows = []
+    for name, (step, read, steps) in arms.items():
+        logits = reading.module_trained_on(run, step, read, steps=steps)
+        right = logits.argmax(2).diagonal() == 2 * torch.arange(len(logits)) % len(logits)
+        rows.append({"reading": name, "from": step, "steps": steps} | reading.tally(logits, run.split)
+                    | {"of the ten wrong": (~right[held_out[::2]]).sum().item()})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def main(*chosen: str) -> None:
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    made = {"doubles": whole_network, "module": module}
+    for name in chosen or made:
+        rows = made[name](load_run("seed-42"))
+        pd.DataFrame(rows).round(4).to_csv(data_folder() / "history" / f"{name}.csv", index=False)
+        write_manifest(made=[f"history/{name}.csv"])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
