@@ -44,9 +44,11 @@ def test_the_introduction_has_the_numbers_of_the_board():
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| ")]
     board, shown = load_board(), {row[0]: row[1:] for row in rows[1:]}
     assert len(shown) == len(rows) - 1 >= 8
-    for name, (theirs, ours, link) in shown.items():
+    for words, (theirs, ours, link) in shown.items():
+        name, measured = re.fullmatch(r"\*\*(.+?)\*\*: (.+)", words).groups()
         page = board.loc[name, "where"].partition(": ")[0]
         told = beside_the_study(page, board).loc[name]
+        assert measured == told["measured"]
         assert (theirs, ours) == (told["the study"], told["ours"]), name
         assert re.fullmatch(rf"\[[^]]+\]\(chapters/{page}\.ipynb\)", link), name
 
