@@ -38,7 +38,7 @@ def soon(answer: Callable) -> None:
     claim, count = given
     _measures_the_lag(claim.measure)
     expect(isinstance(claim.level, int | float), "`level` is no number yet: look at seed 42, and choose")
-    expect(math.isfinite(claim.level), f"a level of {claim.level} tests nothing: no lag is more than that; choose a number of steps")
+    expect(math.isfinite(claim.level), f"a level of {claim.level} tests nothing: no lag is more than that")
     expect(claim.at_most, "soon means at most so many steps: set `at_most`")
     expect("seed-42" in claim.seen, "you looked at seed 42 to choose the level; `seen` must name it, or it counts as evidence")
     unknown = [name for name in claim.seen if name not in SEEDS]
