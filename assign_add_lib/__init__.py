@@ -13,7 +13,7 @@ A map of the package.  Each entry imports only entries above it in this list.
     ensemble       runs that share shapes, trained side by side
     speed          the table of speeds                                            chapter 3
     analysis/      mistakes, shortcuts, statistics, fourier, probes, interventions, causal, paths, lookup,
-                   phases, history, waits, reading                               chapters 1, 4 to 12
+                   phases, history, waits, reading, cost                          chapters 1, 4 to 12
     theory/        the gradient theorem                                           chapter 13
     claims/        what the study says, put to the runs                           chapter 12
     companions/    systems from elsewhere, five files each                        part IV

@@ -25,6 +25,7 @@ from assign_add_lib import Problem, Split, Task, circuits, forward, handmade, la
 from assign_add_lib.analysis import (
     causal,
     controls,
+    cost,
     fourier,
     history,
     lookup,
@@ -841,6 +842,19 @@ def controls_are_counted():
     whole = sum((v - mean).square().sum() for v in outs.values())
     explained = sum(N * (v - mean).square().sum() for v in by_sum.values())
     same(controls.shares_of_variance(WEIGHTS)["the sum"], explained / whole)
+
+
+@calls("analysis.cost.cost", "analysis.cost.in_coordinates", "analysis.cost.balanced")
+def a_cheaper_way_to_write_it_answers_alike():
+    w = WEIGHTS.to(torch.float64)
+    before = last_logits(w, TOKENS)
+    M = torch.eye(10, dtype=torch.float64) + torch.full((10, 10), 0.05, dtype=torch.float64)
+    same(last_logits(cost.in_coordinates(w, M), TOKENS), before)
+    assert cost.cost(w) < sum(each.square().sum() for each in w.tensors().values())
+    found = cost.balanced(w)
+    same(last_logits(found, TOKENS), before)
+    assert cost.cost(found) < cost.cost(w)
+    assert cost.cost(cost.balanced(found, mixing=True)) <= cost.cost(found)
 
 
 @calls("analysis.causal.causes", "analysis.causal.load_causes")

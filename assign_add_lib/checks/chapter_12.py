@@ -11,6 +11,8 @@ import pandas as pd
 
 from ..analysis.phases import arrival
 from ..claims.evidence import Evidence
+from ..claims.study import SEEDS
+from ..engine.scoreboard import Claim
 from ..task import STUDY
 from .common import as_tensor, exercise, expect
 
@@ -27,15 +29,35 @@ def _series(steps: range) -> pd.Series:
 
 
 @exercise
-def lag(answer: Callable) -> None:
-    """Exercise 12.1: `answer(run)` is the number of steps from `0-var train` at 0.95 to `0-var add-restricted` at 0.95."""
+def soon(answer: Callable) -> None:
+    """Exercise 12.1: `answer()` is a claim on the steps from `0-var train` to `0-var add-restricted`, and a count of runs."""
+    given = answer()
+    expect(given is not None, "your function returns nothing yet")
+    both = isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], Claim)
+    expect(both, "the answer is two things, a `Claim` and the count that you expect")
+    claim, count = given
+    _measures_the_lag(claim.measure)
+    expect(isinstance(claim.level, int | float), "`level` is no number yet: look at seed 42, and choose")
+    expect(math.isfinite(claim.level), f"a level of {claim.level} tests nothing: no lag is more than that")
+    expect(claim.at_most, "soon means at most so many steps: set `at_most`")
+    expect("seed-42" in claim.seen, "you looked at seed 42 to choose the level; `seen` must name it, or it counts as evidence")
+    unknown = [name for name in claim.seen if name not in SEEDS]
+    expect(not unknown, f"`seen` names runs, such as seed-42, not {', '.join(map(str, unknown))}")
+    most = len(SEEDS) - len(set(claim.seen))
+    expect(most > 0, "`seen` names every run: none is left that could be evidence")
+    expect(isinstance(count, int), f"say in how many of the {most} runs that are evidence you expect it to hold")
+    expect(0 <= count <= most, f"{most} runs are evidence; you expect {count}")
+
+
+def _measures_the_lag(measure: Callable) -> None:
+    """Whether a measure gives the lag, on made-up curves."""
     for _ in range(80):
         steps = range(0, 3000, 100)
         metrics = pd.DataFrame({"0-var train": _series(steps), "0-var add-restricted": _series(steps)})
         fits, then = (arrival(metrics[name], 0.95) for name in metrics)
         truth = math.nan if fits is None else math.inf if then is None else then - fits
         config = SimpleNamespace(steps=metrics.index[-1])
-        given = answer(Evidence(SimpleNamespace(task=STUDY, split=None, metrics=metrics, config=config)))
+        given = measure(Evidence(SimpleNamespace(task=STUDY, split=None, metrics=metrics, config=config)))
         expect(given is not None, "your function returns nothing yet")
         given = float(given)
         same = given == truth or (math.isnan(given) and math.isnan(truth))

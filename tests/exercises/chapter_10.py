@@ -27,15 +27,20 @@ def angle_not_doubled(x, y, a, k):
     return max(range(59), key=lambda q: math.cos(step * q - angle))
 
 
-def asked_for(first=True, itself=True, numbers=True):
+def asked_for(first=True, itself=True, numbers=True, answer=lambda problem: problem.answer):
     """An answer to exercise 10.4 that may forget position 0, what `=` has read, or the numbers looked up."""
 
     def mass_without_mark(problem):
         asked = [each for each in (problem.left, problem.right) if isinstance(each, str)]
         at_first = bool(problem.assignments) and problem.assignments[0][0] in asked
-        return 2 / (2 + numbers * len(asked) + first * at_first + itself * (len(asked) == 2))
+        return 2 / (2 + numbers * len(asked) + first * at_first + itself * (len(asked) == 2)), answer(problem)
 
     return mass_without_mark
+
+
+def scored(score):
+    """The network with all scores at one value, and scale 6."""
+    return handmade.weights(scale=6, previous=score, operands=score, match=score, number=score)
 
 
 MISTAKES = [
@@ -50,19 +55,23 @@ MISTAKES = [
     ("uneven_answer", lambda x, y, a, k: (x + y) % 59, "uneven reading misses"),
     ("uneven_answer", lambda x, y, a, k: round(2 * (a * x + (1 - a) * y)) % 59, "the network answers"),
     ("uneven_answer", angle_not_doubled, "the network answers"),
-    ("mass_without_mark", lambda problem: 1, "of the weight, not 1.000"),
+    ("mass_without_mark", lambda problem: 1, "two things"),
+    ("mass_without_mark", lambda problem: (1, problem.answer), "of the weight, not 1.000"),
+    ("mass_without_mark", asked_for(answer=lambda problem: 0), "carries no waves"),
     ("mass_without_mark", asked_for(first=False), "of the weight"),
     ("mass_without_mark", asked_for(itself=False), "of the weight"),
     ("mass_without_mark", asked_for(numbers=False), "of the weight"),
     ("cheaper_network", lambda: {"scale": 6}, "the answer is a `Weights`"),
     ("cheaper_network", lambda: handmade.weights(scale=5), "the loss of your network is 0.01"),
     ("cheaper_network", lambda: handmade.weights(previous=5), "less than 0.999"),
+    ("cheaper_network", lambda: handmade.weights(), "costs 1896"),
+    ("cheaper_network", lambda: scored(8), "10 below"),
 ]
 
 RIGHT = [
     ("share_of_previous", lambda s, t: 1 / (1 + t * math.exp(-s))),
     ("lead", lambda frequencies, x, y, N: lead_by(abs, frequencies, x, y, N)),
     ("mass_without_mark", asked_for()),
-    ("cheaper_network", lambda: handmade.weights()),
+    ("cheaper_network", lambda: scored(7)),
     ("cheaper_network", lambda: handmade.weights(scale=6, previous=8, operands=6, match=6, number=4.5)),
 ]

@@ -6,6 +6,8 @@ from math import comb
 
 from assign_add_lib.analysis.phases import arrival
 from assign_add_lib.claims.evidence import Evidence
+from assign_add_lib.claims.study import SEEDS
+from assign_add_lib.engine.scoreboard import Claim
 
 
 def lagging(sign=1, first=False, missing=math.inf):
@@ -28,6 +30,12 @@ def by_evidence(run):
     """Another right answer to exercise 12.1, with what Evidence offers."""
     fits, then = (run.arrival(name, 0.95) for name in ("0-var train", "0-var add-restricted"))
     return math.nan if math.isinf(fits) else then - fits
+
+
+def claimed(measure=None, level=800, at_most=True, seen=("seed-42",), expected=9):
+    """An answer to exercise 12.1 with mistakes."""
+    measure = measure or lagging()
+    return lambda: (Claim("soon", "", "", "", "", measure, level, at_most=at_most, seen=seen), expected)
 
 
 def ranked(least=0.025, start=1, more=0):
@@ -83,9 +91,18 @@ def seen_at(step=None, size=None, last=True):
 
 
 MISTAKES = [
-    ("lag", lagging(sign=-1), "not the other way round"),
-    ("lag", lagging(first=True), "which `arrival` knows"),
-    ("lag", lagging(missing=0), "it should be inf"),
+    ("soon", claimed(lagging(sign=-1)), "not the other way round"),
+    ("soon", claimed(lagging(first=True)), "which `arrival` knows"),
+    ("soon", claimed(lagging(missing=0)), "it should be inf"),
+    ("soon", claimed(level=...), "is no number yet"),
+    ("soon", claimed(level=math.inf), "more than that"),
+    ("soon", claimed(at_most=False), "set `at_most`"),
+    ("soon", claimed(seen=()), "it counts as evidence"),
+    ("soon", claimed(seen=("seed-42", "42")), "names runs"),
+    ("soon", claimed(seen=SEEDS), "none is left"),
+    ("soon", claimed(expected=...), "you expect it to hold"),
+    ("soon", claimed(expected=10), "9 runs are evidence"),
+    ("soon", lambda: claimed()()[0], "two things"),
     ("lower_rank", ranked(least=0.05), "2.5% at each end"),
     ("lower_rank", ranked(start=0), "count from 1"),
     ("lower_rank", ranked(more=1), "draws among the k smallest are enough"),
@@ -101,4 +118,9 @@ MISTAKES = [
     ("as_of", seen_at(step=50), "they should be those at step"),
     ("as_of", seen_at(size=500), "as large as the run's"),
 ]
-RIGHT = [("lag", lagging()), ("lag", by_evidence), ("lower_rank", ranked()), ("as_of", seen_at())]
+RIGHT = [
+    ("soon", claimed()),
+    ("soon", claimed(by_evidence, level=2000, expected=7)),
+    ("lower_rank", ranked()),
+    ("as_of", seen_at()),
+]
