@@ -104,7 +104,8 @@ def renamed(answer: Callable) -> None:
         expect(old not in after, f"the old variable still stands in {text}")
         expect(len(new) == 1, f"in {text} the old variable is renamed to several things")
         expect(all(a == b for a, b in zip(before, after) if a != old), f"in {text} something else is changed")
-        expect(min(new) >= STUDY.first_variable and max(new) < STUDY.d_vocab, f"in {text} the new token is no variable; those begin at {STUDY.first_variable}")
+        words = f"in {text} the new token is no variable; those begin at {STUDY.first_variable}"
+        expect(min(new) >= STUDY.first_variable and max(new) < STUDY.d_vocab, words)
         expect(not new & set(before), f"in {text} the new name is in use already")
         chosen |= new
     expect(len(chosen) == 11, f"only {len(chosen)} new names are ever drawn; any of the other 11 may be")
