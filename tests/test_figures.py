@@ -50,6 +50,14 @@ def test_levels_stand_in_their_panel_and_in_the_key(drawn):
     assert [text.get_text() for text in drawn.legends[0].get_texts()][-1] == "a shortcut"
 
 
+def test_marked_runs_differ_from_the_others_and_stand_in_the_key(runs):
+    figure = figures.seed_curves(runs, [["0-var train"]], marked={1: "the second"})
+    looks = [(line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines[: len(runs)]]
+    assert [look != looks[0] for look in looks] == [place == 1 for place in range(len(runs))]
+    assert "the second" in [text.get_text() for text in figure.legends[0].get_texts()]
+    plt.close("all")
+
+
 def test_other_columns_can_be_drawn(runs):
     figure = figures.seed_curves(
         [run.rename(columns={"0-var train": "ov2_mlp2_accuracy"}) for run in runs], [["ov2_mlp2_accuracy"]]

@@ -8,6 +8,7 @@ import torch
 
 from assign_add_lib import Problem, Split, Task, Weights, forward
 from assign_add_lib.analysis.mistakes import mark
+from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets, exact_sets
 
 SPLIT = Split.draw(seed=5)
@@ -44,6 +45,18 @@ def test_what_the_network_says_is_its_likeliest_answer(batch, table):
     assert torch.allclose(torch.tensor(table["confidence"].to_numpy()), likely.values.double(), atol=1e-6)
     assert (table["wrong"] == (table["said"] != table["answer"])).all()
     assert table["wrong"].any()
+
+
+def test_what_is_read_of_the_numbers_is_as_the_plain_forward_has_it(batch, table):
+    attention = trace(Weights.init(seed=3), batch.tokens).pattern[:, 1, -1].double()
+    for tokens, row, read in zip(batch.tokens.tolist(), attention.tolist(), table.itertuples()):
+        left, right = (
+            13 + side if tokens[13 + side] < 59 else tokens.index(tokens[13 + side]) + 1 for side in (0, 1)
+        )
+        wanted = [row[left], row[right]]
+        others = sum(row[i] for i in range(12) if tokens[i] < 59 and i not in (left, right))
+        assert read.larger_share == pytest.approx(max(wanted) / sum(wanted), abs=1e-5)
+        assert read.distractors == pytest.approx(others / (others + sum(wanted)), abs=1e-5)
 
 
 def test_every_exact_problem_is_new():

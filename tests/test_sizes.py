@@ -132,9 +132,11 @@ def blocks_are_those_of_this_task():
             same(logits[x, y], both.relu() @ WEIGHTS.W_out @ WEIGHTS.W_U)
 
 
-@calls("circuits.last_logits", "circuits.layer_1_terms", "circuits.layer_2_terms", "circuits.mlp_input_sources")
+@calls("circuits.last_logits", "circuits.last_reading")
+@calls("circuits.layer_1_terms", "circuits.layer_2_terms", "circuits.mlp_input_sources")
 def terms_sum_to_what_the_network_computes():
     same(last_logits(WEIGHTS, TOKENS), SEEN.logits[:, -1])
+    same(circuits.last_reading(WEIGHTS, TOKENS)[1], SEEN.pattern[:, 1, -1])
     past = torch.ones(T, T).tril().bool()
     same(circuits.layer_1_terms(WEIGHTS, TOKENS).sum(1)[:, past], SEEN.scores[:, 0][:, past])
     same(circuits.layer_2_terms(WEIGHTS, TOKENS).sum((1, 2)), SEEN.scores[:, 1, -1])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ..circuits import last_logits
+from ..circuits import last_reading
 from ..model import Weights
 from ..sampling import Batch
 from ..task import Split
@@ -17,14 +17,20 @@ def mark(weights: Weights, batch: Batch, split: Split, chunk: int = 2000) -> pd.
     `left` and `right` name the operands, `number` for a constant; `x` and `y` are the numbers to add, `assignments`
     their count.  `held_out` says that training never adds x + y, `twin` that it adds y + x, `out_of_place` how many
     operands are variables where training never puts them.  `said` is the answer, `confidence` its probability.
+    Of what `=` reads in layer 2 of numbers to add, `larger_share` is the share of the one read more; of what it reads of
+    those and of other assigned numbers together, `distractors` is the share of the others.
     ValueError where network, problems and split are not of one task.
     """
     task, tokens = split.task, split.task.check(batch.tokens)
     if weights.task != task:
         raise ValueError(f"the network is of {weights.task}, and the split of {task}")
-    logits = torch.cat([last_logits(weights, part) for part in tokens.split(chunk)])  # (batch, N)
+    read = [last_reading(weights, part) for part in tokens.split(chunk)]
+    logits, attention = (torch.cat(each) for each in zip(*read))  # (batch, N), (batch, pos)
     confidence, said = logits.softmax(1).max(1)
-    x, y = tokens.gather(1, task.value_positions(tokens)).unbind(1)
+    places, assigned = task.value_positions(tokens), task.assigned_numbers(tokens)
+    x, y = tokens.gather(1, places).unbind(1)
+    wanted = attention.gather(1, places)  # (batch, 2)
+    unwanted = (attention * assigned.scatter(1, places, False)).sum(1)
     operands = (tokens[:, [task.left, task.right]] - task.first_variable).clamp(min=-1)  # (batch, 2), -1 for a constant
     barred = (torch.tensor(never, device=tokens.device) for never in (split.never_left, split.never_right))
     out = [torch.isin(side, never) for side, never in zip(operands.T, barred)]
@@ -35,10 +41,12 @@ def mark(weights: Weights, batch: Batch, split: Split, chunk: int = 2000) -> pd.
         "right": names[operands[:, 1].cpu()],
         "x": x,
         "y": y,
-        "assignments": task.assigned_numbers(tokens).sum(1),
+        "assignments": assigned.sum(1),
         "held_out": ~seen[x, y],
         "twin": seen[y, x],
         "out_of_place": out[0].int() + out[1].int(),
+        "larger_share": wanted.max(1).values / wanted.sum(1),
+        "distractors": unwanted / (unwanted + wanted.sum(1)),
         "answer": batch.answers,
         "said": said,
         "confidence": confidence.double(),

@@ -6,27 +6,35 @@ from collections.abc import Callable
 
 import torch
 
-from ..task import STUDY, Split
+from ..task import STUDY
 from .common import as_tensor, exercise, expect, random_problem
 
 
 @exercise
-def rote_score(answer: Callable) -> None:
-    """Exercise 4.1: `answer(train_pairs)` is the expected accuracy on held-out pairs of a table that knows both orders."""
-    for _ in range(10):
-        train_pairs = Split.draw(seed=random.randrange(2**31), train_fraction=random.uniform(0.1, 0.9)).train_pairs
-        known = set(map(tuple, train_pairs.nonzero().tolist()))
-        held_out = [(x, y) for x in range(59) for y in range(59) if (x, y) not in known]
-        twins = sum((y, x) in known for x, y in held_out)
-        truth = (twins + (len(held_out) - twins) / 59) / len(held_out)
-        given = float(as_tensor(answer(train_pairs.clone()), (), "the answer"))
+def standardised(answer: Callable) -> None:
+    """Exercise 4.1: `answer(wrong, stratum, reference)` is the share wrong where strata weigh as they do in a reference."""
+    for place in range(8):
+        size, m = random.randint(30, 60), random.randint(20, 90)
+        stratum, reference = torch.randint(1, 5, (size,)), torch.randint(0, 7 if place % 2 else 5, (m,))
+        stratum[:4], reference[:2] = torch.arange(1, 5), torch.tensor([0, 1])  # the reference has a stratum that the group lacks
+        wrong = torch.rand(size) < stratum / 5
+        given = float(as_tensor(answer(wrong.clone(), stratum.clone(), reference.clone()), (), "the answer"))
+        shares = {}
+        for hit, each in zip(wrong.tolist(), stratum.tolist()):
+            shares.setdefault(each, []).append(hit)
+        shares = {each: sum(hits) / len(hits) for each, hits in shares.items()}
+        known = [each for each in reference.tolist() if each in shares]
+        truth = sum(shares[each] for each in known) / len(known)
         hint = ""
-        if abs(given - twins / len(held_out)) < 1e-6:
-            hint = "; a guess is right once in 59 times"
-        elif abs(given - (len(known) + twins + (len(held_out) - twins) / 59) / 59**2) < 1e-6:
-            hint = "; only held-out pairs are asked"
-        words = f"for {len(known)} training pairs it gives {given:.4f}; counting pair by pair gives {truth:.4f}"
-        expect(abs(given - truth) < 1e-6, words + hint)
+        if abs(given - wrong.double().mean()) < 1e-6:
+            hint = "; that weighs the strata as in the group itself"
+        elif abs(given - sum(shares.values()) / len(shares)) < 1e-6:
+            hint = "; a stratum weighs as much as it has problems in the reference"
+        elif abs(given - truth * len(known) / m) < 1e-6:
+            hint = "; without the strata that the group lacks, the weights no longer sum to 1"
+        elif math.isnan(given):
+            hint = "; the group has no problem in some stratum"
+        expect(abs(given - truth) < 1e-5, f"for {size} problems it gives {given:.4f}; stratum by stratum gives {truth:.4f}{hint}")
 
 
 @exercise
@@ -77,6 +85,8 @@ def blame(answer: Callable) -> None:
                 words += ", as it is in all problems or in none"
             elif abs(given[index] - sum(sides[0]) / len(sides[0])) < 1e-9:
                 words += "; that is the share wrong with it, what of the problems without it?"
+            elif not given.any():
+                words += f"; is its token, {STUDY.token(name)}, found? Those of variables begin at {STUDY.first_variable}"
             expect(abs(float(given[index]) - truth) < 1e-6, words)
 
 
@@ -94,7 +104,8 @@ def renamed(answer: Callable) -> None:
         expect(old not in after, f"the old variable still stands in {text}")
         expect(len(new) == 1, f"in {text} the old variable is renamed to several things")
         expect(all(a == b for a, b in zip(before, after) if a != old), f"in {text} something else is changed")
-        expect(min(new) >= STUDY.first_variable and max(new) < STUDY.d_vocab, f"in {text} the new token is no variable")
+        words = f"in {text} the new token is no variable; those begin at {STUDY.first_variable}"
+        expect(min(new) >= STUDY.first_variable and max(new) < STUDY.d_vocab, words)
         expect(not new & set(before), f"in {text} the new name is in use already")
         chosen |= new
     expect(len(chosen) == 11, f"only {len(chosen)} new names are ever drawn; any of the other 11 may be")

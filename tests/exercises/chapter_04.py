@@ -16,15 +16,17 @@ def likelier(wrong_too=True, turned=False, guess=1 / 59):
     return evidence
 
 
-def rote(guess=1 / 59, over_all=False, twins=True):
-    """An answer to exercise 4.1 with parts left out."""
+def standard(own=False, even=False, whole=False, clamped=True):
+    """An answer to exercise 4.1 with a mistake."""
 
-    def rote_score(train_pairs):
-        known = train_pairs | train_pairs.T if twins else train_pairs
-        share = known.double() + (~known) * guess
-        return share.mean() if over_all else share[~train_pairs].mean()
+    def standardised(wrong, stratum, reference):
+        n = torch.bincount(stratum, minlength=9)
+        share = torch.bincount(stratum[wrong], minlength=9) / (n.clamp(min=1) if clamped else n)
+        weight = torch.bincount(stratum if own else reference, minlength=9)
+        weight = (n > 0).long() if even else weight
+        return (share * weight).sum() / (weight if whole else weight * (n > 0)).sum()
 
-    return rote_score
+    return standardised
 
 
 def calibration(weighted=True, binned=True, last=True):
@@ -82,15 +84,18 @@ MISTAKES = [
     ("evidence", likelier(wrong_too=False), "wrong answers are evidence too"),
     ("evidence", likelier(guess=0.1), "pair by pair gives"),
     ("evidence", lambda right, twin, sure: right, "shape"),
-    ("rote_score", rote(guess=0), "a guess is right once in 59 times"),
-    ("rote_score", rote(over_all=True), "only held-out pairs are asked"),
-    ("rote_score", rote(twins=False), "counting pair by pair"),
+    ("standardised", standard(own=True), "as in the group itself"),
+    ("standardised", standard(even=True), "in the reference"),
+    ("standardised", standard(whole=True), "no longer sum to 1"),
+    ("standardised", standard(clamped=False), "no problem in some stratum"),
+    ("standardised", lambda wrong, stratum, reference: wrong, "shape"),
     ("calibration_error", calibration(weighted=False), "as it has answers"),
     ("calibration_error", calibration(binned=False), "not over all"),
     ("calibration_error", calibration(last=False), "bin by bin"),
     ("blame", blamed(without=False), "without it"),
     ("blame", blamed(over_all=True), "it should get"),
     ("blame", blamed(everywhere=True), "in all problems or in none"),
+    ("blame", lambda tokens, wrong: torch.zeros(12), "begin at 62"),
     ("blame", lambda tokens, wrong: wrong, "shape"),
     ("renamed", lambda tokens, old, seed: tokens, "still stands"),
     ("renamed", renaming(only_question=True), "still stands"),
@@ -101,9 +106,10 @@ MISTAKES = [
 ]
 
 
-def by_counting(train_pairs):
-    score = torch.where(train_pairs | train_pairs.T, 1.0, 1 / 59)
-    return score[~train_pairs].double().mean().item()
+def by_counting(wrong, stratum, reference):
+    share = {each: wrong[stratum == each].double().mean().item() for each in stratum.unique().tolist()}
+    known = [share[each] for each in reference.tolist() if each in share]
+    return sum(known) / len(known)
 
 
-RIGHT = [("rote_score", by_counting)]
+RIGHT = [("standardised", by_counting)]

@@ -237,12 +237,17 @@ def accuracy_intervals(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def seed_curves(
-    runs: Sequence[pd.DataFrame], rows: Sequence[Sequence[str]], levels: dict[str, float] | None = None, level: str = "shortcut"
+    runs: Sequence[pd.DataFrame],
+    rows: Sequence[Sequence[str]],
+    levels: dict[str, float] | None = None,
+    level: str = "shortcut",
+    marked: dict[int, str] | None = None,
 ) -> Figure:
     """Draw columns of many runs' metrics over training, a small panel each: median, middle half, and single runs faint.
 
     `rows` lays the panels out, by name of column; `levels` marks a height in a panel with a dashed line, which the key
-    calls `level`.  The key stands in the room that a shorter first row leaves, or below.
+    calls `level`; `marked` gives single runs, by their place in `runs`, a dark dotted line and words in the key.  The key
+    stands in the room that a shorter first row leaves, or below.
     """
     columns = max(map(len, rows))
     figure, grid = plt.subplots(len(rows), columns, figsize=(WIDTH, 1.55 * len(rows) + 0.5), sharex=True, sharey=True)
@@ -252,7 +257,9 @@ def seed_curves(
         colour, _ = SET_STYLES.get(label, (BLUE, "-"))
         table = pd.concat([metrics[name] for metrics in runs], axis=1)
         low, middle, high = (table.quantile(q, axis=1) for q in (0.25, 0.5, 0.75))
-        axes.plot(table.index, table, color="0.72", linewidth=0.5)
+        single = axes.plot(table.index, table, color="0.72", linewidth=0.5)
+        for place in marked or {}:
+            single[place].set(color="0.2", linewidth=0.9, linestyle=(0, (1, 1)))
         axes.fill_between(table.index, low, high, color=colour, alpha=0.3, linewidth=0)
         axes.plot(table.index, middle, color=colour, linewidth=1.7)
         if name in (levels or {}):
@@ -265,6 +272,7 @@ def seed_curves(
         for axes in grid[row, len(names) :]:
             axes.axis("off")
     looks = {"median of the runs": (INK, 1.7, "-"), "the middle half of them": ("0.8", 7, "-"), "each run": ("0.72", 0.5, "-")}
+    looks |= {words: ("0.2", 0.9, (0, (1, 1))) for words in (marked or {}).values()}
     looks |= {level: (INK, 0.8, (0, (4, 2)))} if levels else {}
     handles = {name: plt.Line2D([], [], color=c, linewidth=width, linestyle=line) for name, (c, width, line) in looks.items()}
     place = {"loc": "outside lower center", "ncols": len(handles)}
