@@ -27,12 +27,14 @@ def descent(setting: Setting, W: Tensor, asked: int = 1, silent: bool = False) -
     return -symmetrised(setting.task, gradient(setting, W, tokens, weight, read=read))
 
 
-def follow(parts: Iterable[tuple[Setting, int]], size: float = 0.1, every: int = 2, **options) -> list[Tensor]:
+def follow(
+    parts: Iterable[tuple[Setting, int]], size: float = 0.1, every: int = 2, start: Tensor | None = None, **options
+) -> list[Tensor]:
     """W (D, D) before the first and after each `every` steps of all (setting, steps), and the last.
 
-    A step goes along `descent` and moves the largest entry of W by `size`.
+    A step goes along `descent` and moves the largest entry of W by `size`; `start` is W before the first if not the initial.
     """
-    W, kept = None, []
+    W, kept = start, []
     for setting, steps in parts:
         W = setting.initial() if W is None else W
         for step in range(steps):
@@ -63,6 +65,16 @@ def descent_of(task: Task, each: Tensor, a: Tensor, tokens: Tensor, batch: int =
         pull = vote.sum(2) - seen * vote.sum((1, 2))[:, None]
         total = total + torch.einsum("bt,btk->bk", pull, r).T @ r[:, -1]
     return total / len(tokens)
+
+
+def step_on_batch(setting: Setting, tokens: Tensor, struck: bool = False) -> Tensor:
+    """The theorem's step (D, D) on a batch of one-variable problems; `struck` leaves out the votes of y with itself."""
+    W, written = setting.initial(), 0
+    for part in tokens.split(16384):
+        each = votes(setting, W, part)
+        each = without_operand(setting.task, each, part) if struck else each
+        written = written + descent_of(setting.task, each, attention(setting.task, W, part), part) * len(part)
+    return setting.step_size * setting.gamma * written / len(tokens)
 
 
 def without_operand(task: Task, each: Tensor, tokens: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """The same gradient in a trained network: with respect to QK2, and in the basis of its moved variables."""
 
+from collections.abc import Callable, Sequence
+
 import torch
 from torch import Tensor
 
@@ -42,6 +44,38 @@ def look_up_gradient(weights: Weights, problems: Batch, split: Split, batch: int
 def cosine(A: Tensor, B: Tensor) -> float:
     """The cosine of the angle between two matrices."""
     return ((A * B).sum() / (A.norm() * B.norm())).item()
+
+
+def moved_names(weights: Weights) -> Tensor:
+    """The variables as layer 1 moves them, (V, d_model)."""
+    return weights.W_E[weights.task.first_variable :] @ OV(weights, 1)
+
+
+def by_names(m: Tensor, G: Tensor, C: Tensor) -> dict[str, float]:
+    """The cosine of G (d, d) with sum m_v^T m_v, what the names' part sum C_uv m_u^T m_v gives to it, its length over G's."""
+    S, part = m.T @ m, m.T @ C @ m
+    length = (part.norm() / G.norm()).item()
+    return {"cosine": cosine(S, G), "by names": cosine(S, part) * length, "length": length}
+
+
+def against_nulls(m: Tensor, G: Tensor, C: Tensor, nulls: dict[str, Tensor]) -> dict[str, float]:
+    """`by_names`, and for each null of coefficients (batch, V, V) its mean cosine, its spread, and how many reach as far."""
+    result = by_names(m, G, C)
+    for kind, Q in nulls.items():
+        null = cosine_in_span(G, m, Q)
+        result |= {f"{kind}, mean": null.mean().item(), f"{kind}, sd": null.std().item()}
+        result[f"{kind}, as far"] = (null >= result["cosine"]).double().mean().item()
+    return result
+
+
+def exchange(measure: Callable[..., Tensor], before: Sequence[Tensor], after: Sequence[Tensor]) -> dict[str, float]:
+    """A measure of delivery, names and QK2 before and after, and what each adds to it when exchanged first, and last."""
+    start, end = measure(*before), measure(*after)
+    row = {"before": start, "after": end}
+    for i, name in enumerate(("delivery", "names", "QK2")):
+        row[f"{name} first"] = measure(*before[:i], after[i], *before[i + 1 :]) - start
+        row[f"{name} last"] = end - measure(*after[:i], before[i], *after[i + 1 :])
+    return {key: value.item() for key, value in row.items()}
 
 
 def cosine_in_span(G: Tensor, m: Tensor, Q: Tensor) -> Tensor:
