@@ -599,6 +599,15 @@ def test_parts_of_the_cosine_add_up():
     assert found["itself, mean"] == pytest.approx(found["cosine"], abs=1e-5)
 
 
+def test_tables_of_votes_are_those_counted_by_hand():
+    found = theory.vote_tables(Setting(Task(3, 2, 8), lam=2.0, gamma=1e-13, rho=1.0))
+    own = torch.full((3, 3), -1 / 3, dtype=torch.float64).fill_diagonal_(2 / 3)
+    assert list(found) == ["(y, y)", "(x, x)", "(x, y)", "(y, x)"]
+    for name, table in found.items():
+        expected = own if name in ("(y, y)", "(x, x)") else torch.full_like(own, 2 / 3)
+        assert torch.allclose(table, expected, rtol=0, atol=1e-12)
+
+
 def test_exchange_of_factors():
     before, after = torch.tensor([2.0, 3.0, 5.0]), torch.tensor([4.0, 3.0, 6.0])
     row = theory.exchange(lambda a, b, c: a * b * c, before, after)

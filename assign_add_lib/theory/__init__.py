@@ -10,7 +10,18 @@ from .embeddings import follow_with, gram, step_with
 from .forward import attention, augmented, content, convolve, logits, ranks_first, vectors
 from .population import draw, every_sequence, gradient, outcome, representatives, step_on_pairs, symmetrised
 from .setting import KAPPA, Setting, coordinates, dimensions
-from .steps import descent, descent_of, follow, named_entries, pull_sources, silenced, step_on_batch, votes, without_operand
+from .steps import (
+    descent,
+    descent_of,
+    follow,
+    named_entries,
+    pull_sources,
+    silenced,
+    step_on_batch,
+    vote_tables,
+    votes,
+    without_operand,
+)
 from .sweeps import load_table
 from .trained import against_nulls, by_names, cosine, cosine_in_span, delivery, exchange, look_up_gradient, moved_names
 
@@ -20,5 +31,5 @@ __all__ = [
     "every_sequence", "exact", "exchange", "expected_product", "first_order", "follow", "follow_with", "gradient",
     "gram", "load_table", "logits", "look_up_gradient", "moved_names", "named_entries", "outcome", "pull_sources",
     "pulls", "ranks_first", "representatives", "scores", "silenced", "step_on_batch", "step_on_pairs", "step_with",
-    "symmetrised", "terms", "vectors", "votes", "without_operand",
+    "symmetrised", "terms", "vectors", "vote_tables", "votes", "without_operand",
 ]  # fmt: skip

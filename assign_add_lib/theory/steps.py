@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..task import Task
 from .forward import attention, content, convolve, vectors
-from .population import gradient, representatives, symmetrised
+from .population import gradient, one_variable_sequences, representatives, symmetrised
 from .setting import Setting, coordinates
 
 
@@ -55,6 +55,20 @@ def votes(setting: Setting, W: Tensor, tokens: Tensor) -> Tensor:
     right = (total == task.right_answers(tokens)[:, None, None]).to(a.dtype)
     weight = 2 * (a * held)[:, :, None] * (a * held)[:, None]
     return weight * (right - guess.gather(1, total.flatten(1)).view(total.shape))
+
+
+def vote_tables(setting: Setting) -> dict[str, Tensor]:
+    """The votes (N, N) over x and y, for one name and slot, of the four ordered pairs of positions, without their weights.
+
+    For one assignment, and the variable on the left.
+    """
+    task, N, W = setting.task, setting.task.n_numbers, setting.initial()
+    x, y = torch.cartesian_prod(torch.arange(N), torch.arange(N)).T
+    first = torch.zeros(N * N, 1, dtype=torch.long)
+    tokens = one_variable_sequences(task, x[:, None], y, first, first, torch.ones(N * N, dtype=torch.bool))
+    a, each, at = attention(task, W, tokens), votes(setting, W, tokens), {"y": task.right, "x": 1}
+    each = each / (2 * a[:, :, None] * a[:, None])
+    return {f"({s}, {t})": each[:, at[s], at[t]].view(N, N) for s, t in ("yy", "xx", "xy", "yx")}
 
 
 def descent_of(task: Task, each: Tensor, a: Tensor, tokens: Tensor, batch: int = 4096) -> Tensor:
