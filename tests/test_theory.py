@@ -627,7 +627,7 @@ def test_shipped_tables_are_what_their_functions_give():
     steps = steps[(steps.lam == 6) & (steps["size"] == 0.2) & (steps.assignments == 1)]
     (row,) = steps[steps.start == "none"].to_dict("records")
     W = theory.follow([(Setting(lam=6.0, gamma=1e-6), 70)], 0.2, every=1000)[-1]
-    assert sweeps.reading(W, problems) == pytest.approx({key: row[key] for key in sweeps.reading(W, problems)}, abs=0.01)
+    assert sweeps.end_state(W, problems) == pytest.approx({key: row[key] for key in sweeps.end_state(W, problems)}, abs=0.01)
     assert set(theory.load_table("embeddings").width) == {0, 128, 512, 4096}
     assert len(theory.load_table("samples")) == 200
 
@@ -638,7 +638,7 @@ def test_drawn_curves_are_the_tables():
     axes = figures.outcomes_by_step([0, 1], {"one": results, "two": results}).axes
     assert [line.get_ydata()[0] for line in axes[2].lines] == [0.4, 0.5, 0.6]
     W = Setting().initial()
-    table = pd.DataFrame([sweeps.reading(W, sweeps.fresh_problems(20))] * 3)
+    table = pd.DataFrame([sweeps.end_state(W, sweeps.fresh_problems(20))] * 3)
     axes = figures.entries_by_step({"a": table, "b": table}, {"b": 1}).axes
     assert [len(each.lines) for each in axes] == [3, 4, 4, 5]
     assert len(figures.update_blocks(task, W).axes[0].patches) == 7

@@ -55,11 +55,11 @@ def steps_rows(lam: float, size: float, problems: dict[str, Tensor]) -> list[dic
     for K, length in ((1, 14), (2, 10)):
         setting = Setting(lam=lam, gamma=1e-6, assignments=K)
         W = follow([(setting, round(length / size))], size, every=10_000)[-1]
-        rows.append(dict(start="none", lam=lam, size=size, assignments=K, asked=1) | reading(W, problems))
+        rows.append(dict(start="none", lam=lam, size=size, assignments=K, asked=1) | end_state(W, problems))
     return rows
 
 
-def reading(W: Tensor, problems: dict[str, Tensor]) -> dict[str, float]:
+def end_state(W: Tensor, problems: dict[str, Tensor]) -> dict[str, float]:
     """`accuracies` under W (D, D), and its `named_entries`."""
     return accuracies(W, problems) | named_entries(STUDY, W)
 
@@ -67,11 +67,11 @@ def reading(W: Tensor, problems: dict[str, Tensor]) -> dict[str, float]:
 def continued_rows(lam: float, problems: dict[str, Tensor], size: float = 0.1) -> list[dict]:
     """60 steps with one assignment, and from there 50 with other numbers of assignments, of which one or two are asked for."""
     first = follow([(Setting(lam=lam, gamma=1e-6), 60)], size, every=10_000)[-1]
-    rows = [dict(start="one", lam=lam, size=size, assignments=0, asked=0) | reading(first, problems)]
+    rows = [dict(start="one", lam=lam, size=size, assignments=0, asked=0) | end_state(first, problems)]
     for K, asked in ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (4, 2)):
         setting = Setting(lam=lam, gamma=1e-6, assignments=K)
         W = follow([(setting, 50)], size, every=10_000, start=first, asked=asked)[-1]
-        rows.append(dict(start="one", lam=lam, size=size, assignments=K, asked=asked) | reading(W, problems))
+        rows.append(dict(start="one", lam=lam, size=size, assignments=K, asked=asked) | end_state(W, problems))
     return rows
 
 
