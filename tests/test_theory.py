@@ -484,6 +484,17 @@ def test_ranks_first_by_the_scores():
         assert 0 < found.sum() < 100
 
 
+def test_ranks_first_where_attention_underflows():
+    """After the step at gamma = 1 and lambda = 12 all numbers fall far behind; only problems with x = y are ranked wrongly."""
+    setting = Setting(lam=12.0, gamma=1.0)
+    task, W = setting.task, setting.initial() + setting.step_size * theory.exact(setting)
+    for asked in (1, 2):
+        tokens = theory.draw(Setting(assignments=4), asked, 300, torch.Generator().manual_seed(asked))
+        left, right = tokens.gather(1, task.value_positions(tokens)).T
+        assert (theory.attention(task, W, tokens)[task.assigned_numbers(tokens)] == 0).all()
+        assert torch.equal(theory.ranks_first(task, W, tokens), (left != right) | (asked == 2))
+
+
 def test_step_with_random_embeddings_is_that_of_vectors():
     """Against a network with vectors: scores by dense W, its gradient by autograd, the embeddings' own inner products."""
     setting = small(7, 4, 10, 2, 0.5, 1.0, 2.0)
@@ -597,6 +608,10 @@ def test_parts_of_the_cosine_add_up():
     assert found["cosine"] - found["by names"] == pytest.approx(by_the_rest, abs=1e-5)
     assert found["length"] == pytest.approx((part.norm() / (part + rest).norm()).item(), rel=1e-5)
     assert found["itself, mean"] == pytest.approx(found["cosine"], abs=1e-5)
+    roll = torch.eye(3).roll(1, 0)
+    rolled = theory.against_nulls(m, part + rest, C, {"rolled": roll[None].expand(2, -1, -1)})["rolled, length"]
+    assert found["itself, length"] == pytest.approx(found["length"], rel=1e-5)
+    assert rolled == pytest.approx(((m.T @ C @ roll @ m).norm() / (part + rest).norm()).item(), rel=1e-5)
 
 
 def test_tables_of_votes_are_those_counted_by_hand():

@@ -7,7 +7,7 @@ orthonormal ones, `trained` the gradient of a trained network, `sweeps` what is 
 
 from .closed import balance, bounds, exact, expected_product, first_order, pulls, scores, terms
 from .embeddings import follow_with, gram, step_with
-from .forward import attention, augmented, content, convolve, logits, ranks_first, vectors
+from .forward import attention, augmented, content, convolve, key_scores, logits, ranks_first, vectors
 from .population import draw, every_sequence, gradient, outcome, representatives, step_on_pairs, symmetrised
 from .setting import KAPPA, Setting, coordinates, dimensions
 from .steps import (
@@ -29,7 +29,7 @@ __all__ = [
     "KAPPA", "Setting", "against_nulls", "attention", "augmented", "balance", "bounds", "by_names", "content",
     "convolve", "coordinates", "cosine", "cosine_in_span", "delivery", "descent", "descent_of", "dimensions", "draw",
     "every_sequence", "exact", "exchange", "expected_product", "first_order", "follow", "follow_with", "gradient",
-    "gram", "load_table", "logits", "look_up_gradient", "moved_names", "named_entries", "outcome", "pull_sources",
+    "gram", "key_scores", "load_table", "logits", "look_up_gradient", "moved_names", "named_entries", "outcome", "pull_sources",
     "pulls", "ranks_first", "representatives", "scores", "silenced", "step_on_batch", "step_on_pairs", "step_with",
     "symmetrised", "terms", "vectors", "vote_tables", "votes", "without_operand",
 ]  # fmt: skip

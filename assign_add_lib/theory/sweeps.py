@@ -108,11 +108,12 @@ def one_step_row(width: int, seed: int, problems: dict[str, Tensor]) -> dict:
 
 
 def many_steps_row(
-    width: int, seed: int, assignments: int, problems: dict[str, Tensor], steps: int = 200, size: float = 0.1
-) -> dict:
-    """The same after many steps of length `size` on batches of 512; a width of 0 stands for orthonormal embeddings."""
+    width: int, seed: int, assignments: int, problems: dict[str, Tensor], steps: int = 200, size: float = 0.1,
+    batch: int = 512,
+) -> dict:  # fmt: skip
+    """The same after many steps of length `size`, each on a fresh batch; a width of 0 stands for orthonormal embeddings."""
     setting = Setting(lam=4.0, gamma=1e-6, assignments=assignments)
     inner = gram(STUDY, width, torch.Generator().manual_seed(seed)) if width else torch.eye(161, dtype=torch.float64)
-    W = follow_with(setting, inner, steps, torch.Generator().manual_seed(9 + seed), size=size)
-    row = dict(width=width, draw=seed, assignments=assignments, steps=steps, size=size, ranked=ranked(W, problems["1-var"]))
-    return row | accuracies(W, problems)
+    W = follow_with(setting, inner, steps, torch.Generator().manual_seed(9 + seed), batch, size)
+    row = dict(width=width, draw=seed, assignments=assignments, steps=steps, size=size, batch=batch)
+    return row | {"ranked": ranked(W, problems["1-var"])} | accuracies(W, problems)

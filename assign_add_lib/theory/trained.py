@@ -59,12 +59,17 @@ def by_names(m: Tensor, G: Tensor, C: Tensor) -> dict[str, float]:
 
 
 def against_nulls(m: Tensor, G: Tensor, C: Tensor, nulls: dict[str, Tensor]) -> dict[str, float]:
-    """`by_names`, and for each null of coefficients (batch, V, V) its mean cosine, its spread, and how many reach as far."""
+    """`by_names`, and for each null of coefficients (batch, V, V) its mean cosine, its spread, and how many reach as far.
+
+    And the mean length over G's of the names' part with the null after C, and how many are as long.
+    """
     result = by_names(m, G, C)
     for kind, Q in nulls.items():
         null = cosine_in_span(G, m, Q)
         result |= {f"{kind}, mean": null.mean().item(), f"{kind}, sd": null.std().item()}
         result[f"{kind}, as far"] = (null >= result["cosine"]).double().mean().item()
+        length = length_in_span(m, C @ Q) / G.norm()
+        result |= {f"{kind}, length": length.mean().item(), f"{kind}, as long": (length >= result["length"]).double().mean().item()}
     return result
 
 
@@ -80,9 +85,14 @@ def exchange(measure: Callable[..., Tensor], before: Sequence[Tensor], after: Se
 
 def cosine_in_span(G: Tensor, m: Tensor, Q: Tensor) -> Tensor:
     """The cosines (batch,) of G (d, d) with sum Q_uv m_u^T m_v, for rows m (V, d) and coefficients Q (batch, V, V)."""
-    gram = m @ m.T
     inner = ((m @ G @ m.T) * Q).sum((1, 2))
-    return inner / (G.norm() * ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt())
+    return inner / (G.norm() * length_in_span(m, Q))
+
+
+def length_in_span(m: Tensor, Q: Tensor) -> Tensor:
+    """The norms (batch,) of sum Q_uv m_u^T m_v, for rows m (V, d) and coefficients Q (batch, V, V)."""
+    gram = m @ m.T
+    return ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt()
 
 
 def delivery(weights: Weights, tokens: Tensor) -> Tensor:

@@ -17,12 +17,12 @@ LOOKS = {"0-var": "--", "1-var": "-", "2-var": "-."}
 ENTRIES = {"signal": "-", "all assigned numbers": "--", "variables": "-.", "left operand": ":"}
 OUTLINES = {
     "S": ("moved\nvariables", "moved variables"),
-    "A": ("13", "15 and ="),
-    "B": ("moved\nvariables", "15 and ="),
-    "C": ("number slots", "15 and ="),
-    "D": ("variables", "15 and ="),
-    "E": ("variables", "moved variables"),
-    "F": ("numbers", "15 and ="),
+    "operand": ("13", "15 and ="),
+    "all assigned": ("moved\nvariables", "15 and ="),
+    "slots": ("number slots", "15 and ="),
+    "all variables": ("variables", "15 and ="),
+    "asked variable": ("variables", "moved variables"),
+    "1/N": ("numbers", "15 and ="),
 }
 
 
