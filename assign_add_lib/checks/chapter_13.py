@@ -89,7 +89,8 @@ def control(answer: Callable) -> None:
     given = as_tensor(answer(), (4,), "(assignments, asked, entry, entry)")
     K, asked = (int(each) for each in given[:2])
     expect(1 <= K <= 3 and 1 <= asked <= min(2, K), "take one to three assignments, of which one or two are asked for")
-    expect((K == 1) != (K == asked), f"with {asked} asked of {K} both explanations predict the same; this training separates nothing")
+    words = f"with {asked} asked of {K} both explanations predict the same; this training separates nothing"
+    expect((K == 1) != (K == asked), words)
     W = theory.follow([(Setting(lam=4.0, gamma=0.5, assignments=K), 8)], asked=asked)[-1]
     e = theory.coordinates(STUDY)["moved variable"].start
     for place, (row, column) in enumerate(((e, e), (e, STUDY.equal)), 2):
@@ -114,9 +115,7 @@ def null(answer: Callable) -> None:
         expect(worst < 1e-3, f"a name is paired with itself, with {worst:.2g} times the largest coefficient")
         for sums, side in ((Q.square().sum(1), "left"), (Q.square().sum(0), "right")):
             even = float(sums.max() / sums.min().clamp_min(1e-12))
-            words = (
-                f"on the {side} one name has {even:.3g} times the weight of another; keep all names alike"
-            )
+            words = f"on the {side} one name has {even:.3g} times the weight of another; keep all names alike"
             expect(even < 1.01, words)
         drawn.append(Q)
     same = all(torch.allclose(Q, drawn[0], atol=1e-4) for Q in drawn)
@@ -127,10 +126,11 @@ def null(answer: Callable) -> None:
 def share(answer: Callable) -> None:
     """Exercise 13.5: `answer()` is (predicted, measured), the shares of a null that reach as far at step 2200 of seed 42."""
     given = answer()
+    expect(given is not None, "your function returns nothing yet")
     complete = isinstance(given, (tuple, list)) and len(given) == 2 and Ellipsis not in given and None not in given
     expect(complete, "give two numbers; write the prediction down before you measure")
     predicted, measured = (float(each) for each in given)
     expect(0 <= predicted <= 1 and 0 <= measured <= 1, "give shares between 0 and 1, not percent")
     expect(measured < 0.8, f"{measured:.3g} is the share that falls short; count those with a cosine at least as large")
-    words = f"of random matchings 5.8% reach as far at step 2200; with no name in its place more than that, {measured:.3g}, is too many"
+    words = f"{measured:.3g} is too many: of random matchings 5.8% reach as far, and fewer where no name is in its place"
     expect(measured < 0.09, words)

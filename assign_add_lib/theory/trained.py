@@ -69,7 +69,8 @@ def against_nulls(m: Tensor, G: Tensor, C: Tensor, nulls: dict[str, Tensor]) -> 
         result |= {f"{kind}, mean": null.mean().item(), f"{kind}, sd": null.std().item()}
         result[f"{kind}, as far"] = (null >= result["cosine"]).double().mean().item()
         length = length_in_span(m, C @ Q) / G.norm()
-        result |= {f"{kind}, length": length.mean().item(), f"{kind}, as long": (length >= result["length"]).double().mean().item()}
+        result[f"{kind}, length"] = length.mean().item()
+        result[f"{kind}, as long"] = (length >= result["length"]).double().mean().item()
     return result
 
 
