@@ -34,7 +34,7 @@ def sure_share(answer: Callable) -> None:
 
 @exercise
 def enough_step(answer: Callable) -> None:
-    """Exercise 13.3: `answer(K)` is the smallest h from which every two-variable problem with K assignments is right."""
+    """Exercise 13.3: `answer(K)` is the smallest h above which every two-variable problem with K assignments is right."""
     N = 59
     for K in (3, 4, 6):
         low, high = -1.0, 5.0
