@@ -124,7 +124,7 @@ def null(answer: Callable) -> None:
 
 @exercise
 def share(answer: Callable) -> None:
-    """Exercise 13.5: `answer()` is (predicted, measured), the shares of a null that reach as far at step 2200 of seed 42."""
+    """Exercise 13.6: `answer()` is (predicted, measured), the shares of a null that reach as far at step 2200 of seed 42."""
     given = answer()
     expect(given is not None, "your function returns nothing yet")
     complete = isinstance(given, (tuple, list)) and len(given) == 2 and Ellipsis not in given and None not in given
