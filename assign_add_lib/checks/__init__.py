@@ -16,6 +16,6 @@ from .chapter_09 import closed, instead, needed, rival, swapped
 from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previous, uneven_answer
 from .chapter_11 import by_exclusion, chance_level, latecomers, one_lever, steps_to_half
 from .chapter_12 import as_of, lag, least_share, lower_rank
-from .chapter_13 import control, enough_step, null, number_operand, share, sure_share
+from .chapter_13 import control, enough_step, null, number_operand, sure_share
 from .chapter_15 import encoder_share, features, few_examples, gap, other_modules
 from .common import report

@@ -120,17 +120,3 @@ def null(answer: Callable) -> None:
         drawn.append(Q)
     same = all(torch.allclose(Q, drawn[0], atol=1e-4) for Q in drawn)
     expect(not same, "every call gives the same matrix; draw with the generator")
-
-
-@exercise
-def share(answer: Callable) -> None:
-    """Exercise 13.6: `answer()` is (predicted, measured), the shares of a null that reach as far at step 2200 of seed 42."""
-    given = answer()
-    expect(given is not None, "your function returns nothing yet")
-    complete = isinstance(given, (tuple, list)) and len(given) == 2 and Ellipsis not in given and None not in given
-    expect(complete, "give two numbers; write the prediction down before you measure")
-    predicted, measured = (float(each) for each in given)
-    expect(0 <= predicted <= 1 and 0 <= measured <= 1, "give shares between 0 and 1, not percent")
-    expect(measured < 0.8, f"{measured:.3g} is the share that falls short; count those with a cosine at least as large")
-    words = f"{measured:.3g} is too many: of random matchings 5.8% reach as far, and fewer where no name is in its place"
-    expect(measured < 0.09, words)

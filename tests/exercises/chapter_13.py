@@ -57,10 +57,6 @@ MISTAKES = [
     ("control", lambda: (1, 1, 0.4, 0.4), "separates nothing"),
     ("control", lambda: (2, 2, 0.5, 0.4), "is not 0.5"),
     ("control", lambda: (4, 2, 0.1, 0.1), "one to three"),
-    ("share", lambda: (..., ...), "before you measure"),
-    ("share", lambda: (3, 2.8), "not percent"),
-    ("share", lambda: (0.03, 0.97), "falls short"),
-    ("share", lambda: (0.03, 0.2), "too many"),
     ("null", hollow, "times the weight"),
     ("null", matching, "paired with itself"),
     ("null", fixed, "same matrix"),
@@ -74,6 +70,5 @@ RIGHT = [
     ("sure_share", lambda N: 1 - (1 - N % 2) / N),
     ("enough_step", lambda K: math.log(K - 2) + math.log(2)),
     ("control", measured),
-    ("share", lambda: [0.1, 0.03]),
     ("null", derangement),
 ]
