@@ -5,6 +5,7 @@ from itertools import permutations, product
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -12,7 +13,7 @@ from assign_add_lib import Task, Weights, last_logits, load_run, theory
 from assign_add_lib.circuits import OV, QK
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import evaluation_populations
-from assign_add_lib.theory import Setting, coordinates, dimensions
+from assign_add_lib.theory import Setting, coordinates, dimensions, sweeps
 from assign_add_lib.views import figures
 
 SMALL = [  # N, V, T, K, rho, lam
@@ -483,6 +484,17 @@ def test_ranks_first_by_the_scores():
         assert 0 < found.sum() < 100
 
 
+def test_ranks_first_where_attention_underflows():
+    """After the step at gamma = 1 and lambda = 12 all numbers fall far behind; only problems with x = y are ranked wrongly."""
+    setting = Setting(lam=12.0, gamma=1.0)
+    task, W = setting.task, setting.initial() + setting.step_size * theory.exact(setting)
+    for asked in (1, 2):
+        tokens = theory.draw(Setting(assignments=4), asked, 300, torch.Generator().manual_seed(asked))
+        left, right = tokens.gather(1, task.value_positions(tokens)).T
+        assert (theory.attention(task, W, tokens)[task.assigned_numbers(tokens)] == 0).all()
+        assert torch.equal(theory.ranks_first(task, W, tokens), (left != right) | (asked == 2))
+
+
 def test_step_with_random_embeddings_is_that_of_vectors():
     """Against a network with vectors: scores by dense W, its gradient by autograd, the embeddings' own inner products."""
     setting = small(7, 4, 10, 2, 0.5, 1.0, 2.0)
@@ -556,4 +568,101 @@ def test_drawn_positions_hold_their_parts():
     assert [bar.get_height() for bar in top.patches] == [0.0, 0.1, 0.9]
     assert len(axes.patches) == 2 * 3 + 3
     assert {text.get_text() for text in axes.texts} >= {"$p_{2}$", "a", r"$\hat{7}$"}
+    plt.close("all")
+
+
+@pytest.mark.parametrize("rho", [1.0, 0.3])
+def test_step_on_pairs_is_that_of_all_their_sequences(rho):
+    setting = small(7, 3, 8, 1, rho, 2.0, 0.5)
+    kept = torch.rand(7, 7, generator=torch.Generator().manual_seed(3)) < 0.7
+    tokens, weight = theory.every_sequence(setting)
+    left, right = tokens.gather(1, setting.task.value_positions(tokens)).T
+    chosen = kept[left, right]
+    weight = weight[chosen] / weight[chosen].sum()
+    whole = -setting.step_size * theory.gradient(setting, setting.initial(), tokens[chosen], weight)
+    assert torch.allclose(theory.step_on_pairs(setting, kept), whole, rtol=0, atol=1e-13)
+
+
+def test_step_on_a_batch_is_that_of_autograd():
+    setting = Setting(lam=3.0, gamma=0.5)
+    tokens = theory.draw(setting, 1, 50, torch.Generator().manual_seed(3))
+    weight = torch.full((50,), 1 / 50, dtype=torch.float64)
+    whole = -setting.step_size * theory.gradient(setting, setting.initial(), tokens, weight)
+    assert torch.allclose(theory.step_on_batch(setting, tokens), whole, rtol=0, atol=1e-9)
+    assert (theory.step_on_batch(setting, tokens, struck=True) - whole).abs().max() > 0.1
+
+
+def test_steps_can_be_continued():
+    setting = small(7, 4, 10, 2, 0.5, 1.0, 2.0)
+    half = theory.follow([(setting, 3)])[-1]
+    assert torch.equal(theory.follow([(setting, 3)], start=half)[-1], theory.follow([(setting, 6)])[-1])
+
+
+def test_parts_of_the_cosine_add_up():
+    generator = torch.Generator().manual_seed(4)
+    m, C, rest = torch.randn(3, 8, generator=generator), torch.randn(3, 3, generator=generator), torch.randn(8, 8)
+    part = sum(C[u, v] * torch.outer(m[u], m[v]) for u in range(3) for v in range(3))
+    S = sum(torch.outer(row, row) for row in m)
+    found = theory.against_nulls(m, part + rest, C, {"itself": torch.eye(3)[None].expand(2, -1, -1)})
+    by_the_rest = ((S * rest).sum() / S.norm() / (part + rest).norm()).item()
+    assert found["cosine"] - found["by names"] == pytest.approx(by_the_rest, abs=1e-5)
+    assert found["length"] == pytest.approx((part.norm() / (part + rest).norm()).item(), rel=1e-5)
+    assert found["itself, mean"] == pytest.approx(found["cosine"], abs=1e-5)
+    roll = torch.eye(3).roll(1, 0)
+    rolled = theory.against_nulls(m, part + rest, C, {"rolled": roll[None].expand(2, -1, -1)})["rolled, length"]
+    assert found["itself, length"] == pytest.approx(found["length"], rel=1e-5)
+    assert rolled == pytest.approx(((m.T @ C @ roll @ m).norm() / (part + rest).norm()).item(), rel=1e-5)
+
+
+def test_tables_of_votes_are_those_counted_by_hand():
+    found = theory.vote_tables(Setting(Task(3, 2, 8), lam=2.0, gamma=1e-13, rho=1.0))
+    own = torch.full((3, 3), -1 / 3, dtype=torch.float64).fill_diagonal_(2 / 3)
+    assert list(found) == ["(y, y)", "(x, x)", "(x, y)", "(y, x)"]
+    for name, table in found.items():
+        expected = own if name in ("(y, y)", "(x, x)") else torch.full_like(own, 2 / 3)
+        assert torch.allclose(table, expected, rtol=0, atol=1e-12)
+
+
+def test_exchange_of_factors():
+    before, after = torch.tensor([2.0, 3.0, 5.0]), torch.tensor([4.0, 3.0, 6.0])
+    row = theory.exchange(lambda a, b, c: a * b * c, before, after)
+    assert row["before"] == 30 and row["after"] == 72
+    assert (row["delivery first"], row["delivery last"]) == (30, 36)
+    assert (row["names first"], row["names last"]) == (0, 0)
+    assert (row["QK2 first"], row["QK2 last"]) == (6, 12)
+
+
+def test_shipped_tables_are_what_their_functions_give():
+    problems = sweeps.fresh_problems(500)
+    batches, steps = theory.load_table("batches"), theory.load_table("steps")
+    shipped = batches[(batches.lam == 4) & (batches["size"] < 200) & (batches.draw == 1)].iloc[0]
+    mine = sweeps.batch_row(4.0, int(shipped["size"]), 1, problems)
+    assert mine["ranked"] == pytest.approx(shipped.ranked, abs=0.005)
+    assert mine["S"] == pytest.approx(shipped.S, rel=1e-3)
+    steps = steps[(steps.lam == 6) & (steps["size"] == 0.2) & (steps.assignments == 1)]
+    (row,) = steps[steps.start == "none"].to_dict("records")
+    W = theory.follow([(Setting(lam=6.0, gamma=1e-6), 70)], 0.2, every=1000)[-1]
+    assert sweeps.end_state(W, problems) == pytest.approx({key: row[key] for key in sweeps.end_state(W, problems)}, abs=0.01)
+    assert set(theory.load_table("embeddings").width) == {0, 128, 512, 4096}
+    assert len(theory.load_table("samples")) == 200
+
+
+def test_drawn_curves_are_the_tables():
+    task = Task()
+    results = [({"0-var": 0.1, "1-var": 0.2, "2-var": 0.3}, {"0-var": 0.4, "1-var": 0.5, "2-var": 0.6})] * 2
+    axes = figures.outcomes_by_step([0, 1], {"one": results, "two": results}).axes
+    assert [line.get_ydata()[0] for line in axes[2].lines] == [0.4, 0.5, 0.6]
+    W = Setting().initial()
+    table = pd.DataFrame([sweeps.end_state(W, sweeps.fresh_problems(20))] * 3)
+    axes = figures.entries_by_step({"a": table, "b": table}, {"b": 1}).axes
+    assert [len(each.lines) for each in axes] == [3, 4, 4, 5]
+    assert len(figures.update_blocks(task, W).axes[0].patches) == 7
+    content = torch.zeros(2, 59)
+    content[:, 17] = 0.3
+    axes = figures.peaks(content, theory.convolve(content), (34,), 34).axes
+    assert axes[1].patches[34].get_height() == pytest.approx(0.09)
+    names = [f"{kind}, {what}" for kind in ("mixtures", "matchings") for what in ("mean", "sd")]
+    along = pd.DataFrame({"cosine": [0.1, 0.2], "by names": [0.0, 0.1]} | dict.fromkeys(names, [0.0, 0.1]), index=[5, 9])
+    axes = figures.cosines({0: along}, {0: (5, 9)}).axes[0]
+    assert any(list(line.get_ydata()) == [0.1, 0.2] for line in axes.lines)
     plt.close("all")

@@ -39,8 +39,8 @@ def vectors(task: Task, tokens: Tensor) -> Tensor:
     )[..., :-1]
 
 
-def attention(task: Task, W: Tensor, tokens: Tensor) -> Tensor:
-    """Attention of `=` over all positions, (batch, pos), for a matrix W (key coordinate, query coordinate)."""
+def key_scores(task: Task, W: Tensor, tokens: Tensor) -> Tensor:
+    """The score of every position for `=`, (batch, pos), under a matrix W (key coordinate, query coordinate)."""
     at = augmented(task, tokens)
     # sequences with the same operands share a query, so that few need to be multiplied with W
     operands, which = torch.unique(tokens[:, task.left] * task.d_vocab + tokens[:, task.right], return_inverse=True)
@@ -49,7 +49,12 @@ def attention(task: Task, W: Tensor, tokens: Tensor) -> Tensor:
     query = query.scatter_add(1, at[example, -1], torch.ones(len(operands), 4, dtype=W.dtype))[:, :-1]
     table = torch.nn.functional.pad(query @ W.T, (0, 1))  # (queries, D + 1), 0 for no coordinate
     place = which[:, None, None] * table.shape[1] + at
-    return table.flatten().index_select(0, place.flatten()).view(at.shape).sum(2).softmax(1)
+    return table.flatten().index_select(0, place.flatten()).view(at.shape).sum(2)
+
+
+def attention(task: Task, W: Tensor, tokens: Tensor) -> Tensor:
+    """Attention of `=` over all positions, (batch, pos): the softmax of `key_scores`."""
+    return key_scores(task, W, tokens).softmax(1)
 
 
 def content(task: Task, a: Tensor, tokens: Tensor) -> Tensor:
@@ -72,11 +77,11 @@ def logits(setting: Setting, W: Tensor, tokens: Tensor, read: Tensor | None = No
 
 def ranks_first(task: Task, W: Tensor, tokens: Tensor) -> Tensor:
     """Whether every asked number has a higher score than every other assigned number, (batch,)."""
-    a = attention(task, W, tokens)
+    score = key_scores(task, W, tokens)[:, 1 : task.room]  # attention would underflow where scores differ by hundreds
     operands = tokens[:, task.left : task.right + 1]
     variable = torch.where(operands >= task.first_variable, operands, -1)
     names, numbers = tokens[:, : task.room - 1], tokens[:, 1 : task.room] < task.n_numbers
     asked = numbers & (names[:, :, None] == variable[:, None]).any(2)
-    lowest = torch.where(asked, a[:, 1 : task.room], torch.inf).min(1).values
-    highest = torch.where(numbers & ~asked, a[:, 1 : task.room], -torch.inf).max(1).values
+    lowest = torch.where(asked, score, torch.inf).min(1).values
+    highest = torch.where(numbers & ~asked, score, -torch.inf).max(1).values
     return lowest > highest

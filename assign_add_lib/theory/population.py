@@ -92,8 +92,8 @@ def gradient(
     return total
 
 
-def symmetrised(task: Task, G: Tensor) -> Tensor:
-    """The mean of G (D, D) over all renamings of variables and numbers and all exchanges of slots."""
+def symmetrised(task: Task, G: Tensor, numbers: bool = True) -> Tensor:
+    """The mean of G (D, D) over all renamings of variables and exchanges of slots, and of numbers unless `numbers` is False."""
     at, D = coordinates(task), dimensions(task)
     kind = torch.zeros(D, dtype=torch.long)  # coordinates of one kind can be exchanged
     thing = -torch.arange(1, D + 1)  # what a coordinate stands for: a number or variable stays itself when moved
@@ -102,12 +102,30 @@ def symmetrised(task: Task, G: Tensor) -> Tensor:
     for first, names in ((0, ("number", "moved number")), (task.n_numbers, ("variable", "moved variable"))):
         for name in names:
             thing[at[name]] = first + torch.arange(at[name].stop - at[name].start)
+    if not numbers:
+        for place, name in enumerate(("number", "moved number"), 2 * D):
+            kind[at[name]] = place * D + torch.arange(task.n_numbers)
     position = torch.arange(task.length)
     kind[at["position"]] = len(at) + torch.where(position < task.room, position % 2, position)  # the slots are alike
     pair = 2 * (kind[:, None] * (kind.max() + 1) + kind) + (thing[:, None] == thing)
     _, orbit = pair.flatten().unique(return_inverse=True)
     means = torch.bincount(orbit, weights=G.flatten()) / torch.bincount(orbit)
     return means[orbit].view(D, D)
+
+
+def step_on_pairs(setting: Setting, kept: Tensor) -> Tensor:
+    """The theorem's step (D, D) for one assignment if only the pairs (left, right) in the table `kept` (N, N) occur, evenly.
+
+    From one name and one slot alone, since pairs that are left out leave the symmetry of names and of slots.
+    """
+    values = kept.nonzero()
+    left, p = _orders(setting.rho)
+    pair, order = _combinations(values, left)
+    values = torch.where(left[order, None], values[pair], values[pair].flip(1))  # the variable's number first
+    zero = torch.zeros(len(pair), 1, dtype=torch.long)
+    tokens = one_variable_sequences(setting.task, values[:, :1], values[:, 1], zero, zero, left[order])
+    weight = p[order] / p[order].sum()
+    return -setting.step_size * symmetrised(setting.task, gradient(setting, setting.initial(), tokens, weight), numbers=False)
 
 
 def draw(setting: Setting, asked: int, size: int, generator: torch.Generator) -> Tensor:

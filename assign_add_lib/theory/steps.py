@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..task import Task
 from .forward import attention, content, convolve, vectors
-from .population import gradient, representatives, symmetrised
+from .population import gradient, one_variable_sequences, representatives, symmetrised
 from .setting import Setting, coordinates
 
 
@@ -27,12 +27,14 @@ def descent(setting: Setting, W: Tensor, asked: int = 1, silent: bool = False) -
     return -symmetrised(setting.task, gradient(setting, W, tokens, weight, read=read))
 
 
-def follow(parts: Iterable[tuple[Setting, int]], size: float = 0.1, every: int = 2, **options) -> list[Tensor]:
+def follow(
+    parts: Iterable[tuple[Setting, int]], size: float = 0.1, every: int = 2, start: Tensor | None = None, **options
+) -> list[Tensor]:
     """W (D, D) before the first and after each `every` steps of all (setting, steps), and the last.
 
-    A step goes along `descent` and moves the largest entry of W by `size`.
+    A step goes along `descent` and moves the largest entry of W by `size`; `start` is W before the first if not the initial.
     """
-    W, kept = None, []
+    W, kept = start, []
     for setting, steps in parts:
         W = setting.initial() if W is None else W
         for step in range(steps):
@@ -55,6 +57,20 @@ def votes(setting: Setting, W: Tensor, tokens: Tensor) -> Tensor:
     return weight * (right - guess.gather(1, total.flatten(1)).view(total.shape))
 
 
+def vote_tables(setting: Setting) -> dict[str, Tensor]:
+    """The votes (N, N) over x and y, for one name and slot, of the four ordered pairs of positions, without their weights.
+
+    For one assignment, and the variable on the left.
+    """
+    task, N, W = setting.task, setting.task.n_numbers, setting.initial()
+    x, y = torch.cartesian_prod(torch.arange(N), torch.arange(N)).T
+    first = torch.zeros(N * N, 1, dtype=torch.long)
+    tokens = one_variable_sequences(task, x[:, None], y, first, first, torch.ones(N * N, dtype=torch.bool))
+    a, each, at = attention(task, W, tokens), votes(setting, W, tokens), {"y": task.right, "x": 1}
+    each = each / (2 * a[:, :, None] * a[:, None])
+    return {f"({s}, {t})": each[:, at[s], at[t]].view(N, N) for s, t in ("yy", "xx", "xy", "yx")}
+
+
 def descent_of(task: Task, each: Tensor, a: Tensor, tokens: Tensor, batch: int = 4096) -> Tensor:
     """What `votes` (batch, pos, pos) write into W under attention a (batch, pos), on average: -gradient / gamma, (D, D)."""
     total = 0
@@ -63,6 +79,16 @@ def descent_of(task: Task, each: Tensor, a: Tensor, tokens: Tensor, batch: int =
         pull = vote.sum(2) - seen * vote.sum((1, 2))[:, None]
         total = total + torch.einsum("bt,btk->bk", pull, r).T @ r[:, -1]
     return total / len(tokens)
+
+
+def step_on_batch(setting: Setting, tokens: Tensor, struck: bool = False) -> Tensor:
+    """The theorem's step (D, D) on a batch of one-variable problems; `struck` leaves out the votes of y with itself."""
+    W, written = setting.initial(), 0
+    for part in tokens.split(16384):
+        each = votes(setting, W, part)
+        each = without_operand(setting.task, each, part) if struck else each
+        written = written + descent_of(setting.task, each, attention(setting.task, W, part), part) * len(part)
+    return setting.step_size * setting.gamma * written / len(tokens)
 
 
 def without_operand(task: Task, each: Tensor, tokens: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """The same gradient in a trained network: with respect to QK2, and in the basis of its moved variables."""
 
+from collections.abc import Callable, Sequence
+
 import torch
 from torch import Tensor
 
@@ -44,11 +46,54 @@ def cosine(A: Tensor, B: Tensor) -> float:
     return ((A * B).sum() / (A.norm() * B.norm())).item()
 
 
+def moved_names(weights: Weights) -> Tensor:
+    """The variables as layer 1 moves them, (V, d_model)."""
+    return weights.W_E[weights.task.first_variable :] @ OV(weights, 1)
+
+
+def by_names(m: Tensor, G: Tensor, C: Tensor) -> dict[str, float]:
+    """The cosine of G (d, d) with sum m_v^T m_v, what the names' part sum C_uv m_u^T m_v gives to it, its length over G's."""
+    S, part = m.T @ m, m.T @ C @ m
+    length = (part.norm() / G.norm()).item()
+    return {"cosine": cosine(S, G), "by names": cosine(S, part) * length, "length": length}
+
+
+def against_nulls(m: Tensor, G: Tensor, C: Tensor, nulls: dict[str, Tensor]) -> dict[str, float]:
+    """`by_names`, and for each null of coefficients (batch, V, V) its mean cosine, its spread, and how many reach as far.
+
+    And the mean length over G's of the names' part with the null after C, and how many are as long.
+    """
+    result = by_names(m, G, C)
+    for kind, Q in nulls.items():
+        null = cosine_in_span(G, m, Q)
+        result |= {f"{kind}, mean": null.mean().item(), f"{kind}, sd": null.std().item()}
+        result[f"{kind}, as far"] = (null >= result["cosine"]).double().mean().item()
+        length = length_in_span(m, C @ Q) / G.norm()
+        result[f"{kind}, length"] = length.mean().item()
+        result[f"{kind}, as long"] = (length >= result["length"]).double().mean().item()
+    return result
+
+
+def exchange(measure: Callable[..., Tensor], before: Sequence[Tensor], after: Sequence[Tensor]) -> dict[str, float]:
+    """A measure of delivery, names and QK2 before and after, and what each adds to it when exchanged first, and last."""
+    start, end = measure(*before), measure(*after)
+    row = {"before": start, "after": end}
+    for i, name in enumerate(("delivery", "names", "QK2")):
+        row[f"{name} first"] = measure(*before[:i], after[i], *before[i + 1 :]) - start
+        row[f"{name} last"] = end - measure(*after[:i], before[i], *after[i + 1 :])
+    return {key: value.item() for key, value in row.items()}
+
+
 def cosine_in_span(G: Tensor, m: Tensor, Q: Tensor) -> Tensor:
     """The cosines (batch,) of G (d, d) with sum Q_uv m_u^T m_v, for rows m (V, d) and coefficients Q (batch, V, V)."""
-    gram = m @ m.T
     inner = ((m @ G @ m.T) * Q).sum((1, 2))
-    return inner / (G.norm() * ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt())
+    return inner / (G.norm() * length_in_span(m, Q))
+
+
+def length_in_span(m: Tensor, Q: Tensor) -> Tensor:
+    """The norms (batch,) of sum Q_uv m_u^T m_v, for rows m (V, d) and coefficients Q (batch, V, V)."""
+    gram = m @ m.T
+    return ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt()
 
 
 def delivery(weights: Weights, tokens: Tensor) -> Tensor:

@@ -4,6 +4,9 @@ import math
 
 import torch
 
+from assign_add_lib import theory
+from assign_add_lib.theory import Setting
+
 
 def matching(m, generator):
     """An answer to exercise 13.5 that leaves some names in their places."""
@@ -33,6 +36,16 @@ def derangement(m, generator):
     return m[order].T @ m[order.roll(1)]
 
 
+def measured():
+    """Another right answer to exercise 13.4, step by step."""
+    setting = Setting(lam=4.0, gamma=0.5, assignments=2)
+    W = setting.initial()
+    for _ in range(8):
+        W = theory.follow([(setting, 1)], asked=2, start=W)[-1]
+    last = theory.coordinates(setting.task)["moved variable"].stop - 1
+    return [2, 2, W[last, last], W[last, setting.task.equal]]
+
+
 MISTAKES = [
     ("sure_share", lambda N: 1, "same double"),
     ("sure_share", lambda N: 1 - 1 / N, "odd and even"),
@@ -40,10 +53,10 @@ MISTAKES = [
     ("enough_step", lambda K: math.log((K - 2) / (math.sqrt(2) - 1)), "not the smallest"),
     ("enough_step", lambda K: math.log(K - 2), "gets wrong"),
     ("enough_step", lambda K: math.log(4 * (K - 2)), "smaller h"),
-    ("control", lambda: (2, 1, False), "does not separate"),
-    ("control", lambda: (1, 1, True), "does not separate"),
-    ("control", lambda: (2, 2, False), "Does any key"),
-    ("control", lambda: (4, 2, False), "one to three"),
+    ("control", lambda: (2, 1, 0.4, 0.3), "separates nothing"),
+    ("control", lambda: (1, 1, 0.4, 0.4), "separates nothing"),
+    ("control", lambda: (2, 2, 0.5, 0.4), "is not 0.5"),
+    ("control", lambda: (4, 2, 0.1, 0.1), "one to three"),
     ("null", hollow, "times the weight"),
     ("null", matching, "paired with itself"),
     ("null", fixed, "same matrix"),
@@ -56,6 +69,6 @@ MISTAKES = [
 RIGHT = [
     ("sure_share", lambda N: 1 - (1 - N % 2) / N),
     ("enough_step", lambda K: math.log(K - 2) + math.log(2)),
-    ("control", lambda: [2, 2, 1]),
+    ("control", measured),
     ("null", derangement),
 ]

@@ -35,3 +35,4 @@ from .style import (
     spread,
     use_style,
 )
+from .theorem import cosines, entries_by_step, outcomes_by_step, peaks, update_blocks

@@ -40,7 +40,7 @@ def block_matrix(
 ) -> Figure:
     """Draw blocks of a matrix on a logarithmic scale of colours, blue below zero; white is less than a hundredth.
 
-    `rows` and `columns` list (name, coordinates, width of each); `outlines` frames a block (row, column) under a letter.
+    `rows` and `columns` list (name, coordinates, width of each); `outlines` frames a block (row, column) under a name.
     """
 
     def edges(groups):
@@ -59,9 +59,9 @@ def block_matrix(
     for label, (row, column) in outlines.items():
         (top, bottom), (left, right) = row_span[row], column_span[column]
         axes.add_patch(plt.Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=INK, linewidth=1.6))
-        style = {"ha": "center", "va": "center", "fontsize": 9.5, "fontweight": "bold", "color": INK}
-        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
-        axes.text(0.2 * left + 0.8 * right, 0.72 * top + 0.28 * bottom, label, bbox=box, **style)
+        style = {"ha": "center", "va": "center", "fontsize": 8.5, "fontweight": "bold", "color": INK}
+        box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
+        axes.text((left + right) / 2, 0.72 * top + 0.28 * bottom, label, bbox=box, **style)
     axes.set_xticks([sum(span) / 2 for span in column_span.values()], column_span)
     axes.set_yticks([sum(span) / 2 for span in row_span.values()], row_span)
     axes.tick_params(length=0, pad=3)

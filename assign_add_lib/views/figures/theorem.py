@@ -1,0 +1,119 @@
+"""The figures of the gradient theorem."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from ...task import Task
+from ...theory import coordinates
+from .learn import block_matrix
+from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, VERMILION, WIDTH
+
+LOOKS = {"0-var": "--", "1-var": "-", "2-var": "-."}
+ENTRIES = {"signal": "-", "all assigned numbers": "--", "variables": "-.", "left operand": ":"}
+OUTLINES = {
+    "S": ("moved\nvariables", "moved variables"),
+    "operand": ("13", "15 and ="),
+    "all assigned": ("moved\nvariables", "15 and ="),
+    "slots": ("number slots", "15 and ="),
+    "all variables": ("variables", "15 and ="),
+    "asked variable": ("variables", "moved variables"),
+    "1/N": ("numbers", "15 and ="),
+}
+
+
+def peaks(contents: Sequence[Tensor], outputs: Sequence[Tensor], marked: Sequence[int], right: int) -> Figure:
+    """Draw the content (N,) left and the output (N,) right, a row for each; numbers in `marked` are named, `right` is red."""
+    figure, panels = plt.subplots(len(contents), 2, figsize=(WIDTH, 3.6), sharex=True)
+    for (left, beside), content, output in zip(panels, contents, outputs):
+        n = np.arange(len(content))
+        left.bar(n, content, color=GREY, width=0.9)
+        left.set(ylabel="content", ylim=(0, 0.5))
+        beside.bar(n, output, color=np.where(n == right, VERMILION, BLUE), width=0.9)
+        beside.set(ylabel="F", ylim=(0, 0.26))
+        for q, side in zip(marked, ("right", "center", "left")):
+            beside.text(q, float(output[q]) + 0.005, str(q), ha=side, fontsize=8)
+    for axes in panels[-1]:
+        axes.set_xlabel("number")
+    return figure
+
+
+def update_blocks(task: Task, update: Tensor) -> Figure:
+    """Draw what a step (D, D) adds to the scores, rows the key, columns the query, with the blocks of the theorem outlined."""
+    at = coordinates(task)
+    p, span = at["position"].start, {name: range(block.start, block.stop) for name, block in at.items()}
+    rows = [  # name, coordinates, how wide each is drawn
+        ("number slots", range(p + 1, p + task.room, 2), 0.9),
+        ("other slots", range(p, p + task.room, 2), 0.35),
+        *((str(t), [p + t], 1.4) for t in range(task.room, task.length)),
+        ("variables", span["variable"], 0.6),
+        ("numbers", span["number"], 0.06),
+        ("+ = PAD", [task.plus, task.equal, task.pad], 0.6),
+        ("moved\nvariables", span["moved variable"], 0.6),
+        ("moved\nnumbers", span["moved number"], 0.06),
+    ]
+    columns = [
+        ("15 and =", [p + task.last, task.equal], 1.8),
+        ("moved variables", span["moved variable"], 0.9),
+        ("moved numbers", span["moved number"], 0.1),
+    ]
+    return block_matrix(update, rows, columns, OUTLINES)
+
+
+def outcomes_by_step(shares: Sequence[float], results: dict[str, list[tuple[dict, dict]]]) -> Figure:
+    """Draw accuracy above and attention below by kind of problem over `shares` of the balanced step, a column for each result."""
+    figure, panels = plt.subplots(2, len(results), figsize=(WIDTH, 4.6), sharex=True, sharey=True)
+    for column, (title, rows) in enumerate(results.items()):
+        for row, words in enumerate(("accuracy", "attention on both")):
+            for kind, look in LOOKS.items():
+                values = [each[row][kind] for each in rows]
+                panels[row, column].plot(shares, values, look, color=KIND_COLOURS[kind], label=kind)
+            panels[row, 0].set_ylabel(words)
+        panels[0, column].set_title(title)
+        panels[1, column].set_xlabel("h / h*")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def entries_by_step(readings: dict[str, pd.DataFrame], changes: dict[str, int]) -> Figure:
+    """Draw accuracies above and entries of W below over the steps, a column for each table; `changes` get a dotted line."""
+    figure, panels = plt.subplots(2, len(readings), figsize=(WIDTH, 4.8), sharex=True, sharey="row")
+    for column, (name, table) in enumerate(readings.items()):
+        for kind, look in LOOKS.items():
+            panels[0, column].plot(table[kind], look, color=KIND_COLOURS[kind], label=kind)
+        for entry, look in ENTRIES.items():
+            panels[1, column].plot(table[entry], look, label=entry)
+        if name in changes:
+            for axes in panels[:, column]:
+                axes.axvline(changes[name], color=GREY, linewidth=0.8, linestyle=":")
+        panels[0, column].set_title(name)
+        panels[1, column].set_xlabel("step")
+    panels[0, -1].legend(fontsize=7, loc="lower right")
+    panels[1, 0].legend(fontsize=7, loc="upper left")
+    panels[0, 0].set_ylabel("accuracy")
+    panels[1, 0].set_ylabel("entry of W")
+    return figure
+
+
+def cosines(along: dict[int, pd.DataFrame], rises: dict[int, tuple[int, int]]) -> Figure:
+    """Draw the cosine, the names' part of it and two nulls over the checkpoints, a panel for each seed; `rises` are shaded."""
+    widths = [len(table) for table in along.values()]
+    figure, panels = plt.subplots(1, len(along), figsize=(WIDTH, 3.4), sharey=True, width_ratios=widths, squeeze=False)
+    for axes, (seed, table) in zip(panels[0], along.items()):
+        x = np.arange(len(table))
+        for kind, colour, shift in ("mixtures", GREY, -0.15), ("matchings", BLUE, 0.15):
+            bars = {"yerr": 2 * table[f"{kind}, sd"], "fmt": "none", "color": colour, "label": kind}
+            axes.errorbar(x + shift, table[f"{kind}, mean"], elinewidth=3, **bars)
+        axes.plot(x, table["cosine"], "o-", color=VERMILION, label="cosine")
+        axes.plot(x, table["by names"], "D:", color=GREEN, ms=4, label="names' part")
+        axes.axvspan(*(table.index.get_loc(step) for step in rises[seed]), color="0.92", linewidth=0, zorder=0)
+        axes.set(title=f"seed {seed}", xlabel="training step")
+        axes.set_xticks(x, table.index, rotation=90)
+        axes.axhline(0, color=INK, linewidth=0.5)
+    panels[0, 0].set_ylabel("cosine with the descent direction")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
