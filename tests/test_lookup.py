@@ -140,14 +140,14 @@ def test_gapped_problems():
 
 def test_headed_sequences(case):
     task, kinds = case[0], ["number", "PAD", "variable"]
-    tokens = lookup.headed(task, kinds, 5)
+    tokens = lookup.headed(task, kinds, 4)
     assert tokens.shape == (task.n_numbers, task.length) and task.check(tokens) is tokens
     for number, row in enumerate(tokens.tolist()):
-        assert row[:2] == [task.pad] * 2 and row[3] == task.pad and row[5] == number
-        assert row[2] < task.n_numbers and task.first_variable <= row[4]
-        assert row[6 : task.room] == [task.pad] * (task.room - 6)
+        assert row[0] == row[2] == task.pad and row[4] == number
+        assert row[1] < task.n_numbers and task.first_variable <= row[3]
+        assert row[5 : task.room] == [task.pad] * (task.room - 5)
         assert row[task.room] == task.plus and row[task.last] == task.equal
-    assert len(set(tokens[:, 2].tolist())) > 1 and len(set(tokens[:, 4].tolist())) > 1
+    assert len(set(tokens[:, 1].tolist())) > 1 and len(set(tokens[:, 3].tolist())) > 1
     for wrong in ((kinds, 2), (kinds, task.room), (["plus"], 4)):
         with pytest.raises(ValueError, match="before a number"):
             lookup.headed(task, *wrong)
