@@ -62,8 +62,12 @@ def separating(answer: Callable) -> None:
         given = answer(dict(worth), torch.tensor(position, dtype=torch.float64))
         expect(given is not None, "your function returns nothing yet")
         given = list(given)
-        where = f"for {n} keys, worth {worth} and position {[round(at, 2) for at in position]}"
-        expect(bool(given) or not best, f"{where} it finds no list; there is one that leads by {margin:.2f}")
+        shown = {kind: round(value, 2) for kind, value in worth.items()}
+        where = f"for {n} keys, worth {shown} and position {[round(at, 2) for at in position]}"
+        words = f"{where} it finds no list; there is one that leads by {margin:.2f}"
+        if best and _named(best, worth, position)[2] == n:
+            words += "; the number itself is a key as well, the last"
+        expect(bool(given) or not best, words)
         if not given:
             continue
         right = len(given) == n and set(given) <= set(KINDS) and "variable" in given
