@@ -12,8 +12,8 @@ def mixed(share):
     return blurred
 
 
-def heated(row):
-    warm = row**0.01
+def heated(row, power=0.05):
+    warm = row**power
     return warm / warm.sum(1, keepdim=True)
 
 
