@@ -27,7 +27,8 @@ def blurred(answer: Callable) -> None:
     stream = acts.resid_pre + acts.attn_out[:, 0]
     moved = torch.einsum("bk,bkd->bd", new, stream) @ OV(weights, 2)
     right = (read_out(weights, stream[:, -1] + moved).argmax(1) == problems.answers).float().mean()
-    expect(float(right) < 1 / 3, f"the network still answers {100 * float(right):.0f}% of the problems of 1-var train; it can fall lower")
+    words = f"the network still answers {100 * float(right):.0f}% of the problems of 1-var train; it can fall lower"
+    expect(float(right) < 1 / 3, words)
 
 
 @exercise
