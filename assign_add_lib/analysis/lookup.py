@@ -192,7 +192,7 @@ def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
 def flattened(term: Tensor, keys: Tensor) -> Tensor:
     """The change (batch, key) of scores that puts a term's mean over some keys (batch, key) in place of the term at each of them.
 
-    What the term adds to them all, its level, is kept; how it chooses among them is gone.
+    The mean of their scores is kept, their attention together only roughly; how the term chooses among them is gone.
     """
     mean = (term * keys).sum(-1, keepdim=True) / keys.sum(-1, keepdim=True).clamp(min=1)
     return (mean - term) * keys
