@@ -119,6 +119,14 @@ def last_reading(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor]:
     return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U), a2
 
 
+def first_layer(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Layer 1 by its circuits: its pattern (batch, query, key), the stream it reads and what it adds, (batch, pos, d_model)."""
+    stream = weights.W_E[weights.task.check(tokens)] + weights.W_pos
+    future = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool, device=stream.device).triu(1)
+    pattern = (stream @ QK(weights, 1) @ stream.mT).masked_fill(future, -torch.inf).softmax(-1)
+    return pattern, stream, pattern @ stream @ OV(weights, 1)
+
+
 LAYER_1_TERMS = ("token, token", "token, position", "position, token", "position, position")
 
 

@@ -138,22 +138,19 @@ def test_gapped_problems():
             lookup.gapped(task, *wrong)
 
 
-def test_flip_is_the_first_gap_that_is_lost(case):
-    task, weights, _ = case
-    for place in range(1, task.room):
-        for filler in (task.pad, 1, task.first_variable):
-            lost = []
-            for gap in range(1, place):
-                votes = 0
-                for number in range(task.n_numbers):
-                    ids = [task.pad] * task.length
-                    ids[place - gap - 1] = task.first_variable + number % task.n_variables
-                    ids[place - gap : place + 1] = [filler] * gap + [number]
-                    row = trace(weights, torch.tensor([ids])).pattern[0, 0, place].tolist()
-                    votes += row[place - gap - 1] > max(row[place - gap : place])
-                if votes <= task.n_numbers / 2:
-                    lost.append(gap)
-            assert lookup.flip(weights, place, filler) == (lost[0] if lost else 0)
+def test_headed_sequences(case):
+    task, kinds = case[0], ["number", "PAD", "variable"]
+    tokens = lookup.headed(task, kinds, 4)
+    assert tokens.shape == (task.n_numbers, task.length) and task.check(tokens) is tokens
+    for number, row in enumerate(tokens.tolist()):
+        assert row[0] == row[2] == task.pad and row[4] == number
+        assert row[1] < task.n_numbers and task.first_variable <= row[3]
+        assert row[5 : task.room] == [task.pad] * (task.room - 5)
+        assert row[task.room] == task.plus and row[task.last] == task.equal
+    assert len(set(tokens[:, 1].tolist())) > 1 and len(set(tokens[:, 3].tolist())) > 1
+    for wrong in ((kinds, 2), (kinds, task.room), (["plus"], 4)):
+        with pytest.raises(ValueError, match="before a number"):
+            lookup.headed(task, *wrong)
 
 
 def test_lead(case):
@@ -221,17 +218,18 @@ def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
         stranger = b % task.n_variables
         while task.first_variable + stranger in asked:
             stranger = (stranger + 1) % task.n_variables
-        keys = {name: stream[b].clone() for name in list(changes)[:6]}
+        keys = {name: stream[b].clone() for name in list(changes)[:7]}
         place, name = w.W_pos[1 : task.room].mean(0), usual * w.W_E[task.first_variable + stranger] @ OV1
         query, other = stream[b, -1], stream[b, -1].clone()
         for p in (task.left, task.right):
             if ids[p] < task.n_numbers:
                 held = A[b, p, p - 1] * w.W_E[ids[p - 1]] @ OV1
-                keys["no place"][p] += place - w.W_pos[p]
+                keys["no place"][p] -= w.W_pos[p]
+                keys["an assigned number's place"][p] += place - w.W_pos[p]
                 keys["a name"][p] += name - held
                 keys["typed ones lose theirs"][p] -= held
                 keys["neither"][p] += place - w.W_pos[p] - held
-                keys["a name, no place"][p] += place - w.W_pos[p] + name - held
+                keys["both"][p] += place - w.W_pos[p] + name - held
                 value = (ids[p] + task.n_numbers // 3) % task.n_numbers
                 other += A[b, -1, p] * (w.W_E[value] - w.W_E[ids[p]]) @ OV1
         for p in range(1, task.room):

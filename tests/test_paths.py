@@ -34,16 +34,24 @@ def test_a_patched_path_changes_the_scores_and_not_what_is_moved():
 
 
 def test_only_the_keys_of_number_operands_are_changed():
-    assert torch.equal(paths.operand_keys(WEIGHTS, TOKENS), STREAM)
-    moved, stripped = paths.operand_keys(WEIGHTS, TOKENS, move=True), paths.operand_keys(WEIGHTS, TOKENS, strip=True)
-    head = torch.stack([WEIGHTS.W_pos[i] for i in range(1, TASK.room, 2)]).mean(0)
+    torch.testing.assert_close(paths.operand_keys(WEIGHTS, TOKENS), STREAM)
+    changes = {"place": "assigned"}, {"place": "none"}, {"strip": True}
+    moved, bare, stripped = (paths.operand_keys(WEIGHTS, TOKENS, **each) for each in changes)
+    head = torch.stack([WEIGHTS.W_pos[i] for i in range(1, TASK.room)]).mean(0)
     for n, row in enumerate(TOKENS.tolist()):
         for i, token in enumerate(row):
             operand = i in (TASK.left, TASK.right) and token < TASK.n_numbers
             as_moved = STREAM[n, i] - WEIGHTS.W_pos[i] + head if operand else STREAM[n, i]
+            as_bare = STREAM[n, i] - WEIGHTS.W_pos[i] if operand else STREAM[n, i]
             as_stripped = SEEN.resid_pre[n, i] if operand else STREAM[n, i]
             torch.testing.assert_close(moved[n, i], as_moved, atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(bare[n, i], as_bare, atol=1e-5, rtol=1e-4)
             torch.testing.assert_close(stripped[n, i], as_stripped, atol=1e-5, rtol=1e-4)
+
+
+def test_an_unknown_place_is_refused():
+    with pytest.raises(ValueError, match="place is one of its own, none, assigned, not 'mine'"):
+        paths.operand_keys(WEIGHTS, TOKENS, place="mine")
 
 
 def test_what_the_parts_add_sums_to_the_lead_of_the_answer():

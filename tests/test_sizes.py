@@ -132,7 +132,7 @@ def blocks_are_those_of_this_task():
             same(logits[x, y], both.relu() @ WEIGHTS.W_out @ WEIGHTS.W_U)
 
 
-@calls("circuits.last_logits", "circuits.last_reading")
+@calls("circuits.last_logits", "circuits.last_reading", "circuits.first_layer")
 @calls("circuits.layer_1_terms", "circuits.layer_2_terms", "circuits.mlp_input_sources")
 def terms_sum_to_what_the_network_computes():
     same(last_logits(WEIGHTS, TOKENS), SEEN.logits[:, -1])
@@ -900,7 +900,7 @@ def scores_are_changed():
 @calls(
     *(
         f"analysis.lookup.{name}"
-        for name in ("number_table", "place_and_distance", "prices", "gapped", "lead", "flip", "flattened")
+        for name in ("number_table", "place_and_distance", "prices", "gapped", "lead", "headed", "flattened")
     )
 )
 def tables_of_an_assigned_number():
@@ -914,7 +914,7 @@ def tables_of_an_assigned_number():
     tokens = lookup.gapped(TASK, 6, 2, "number", 1)
     assert tokens.shape == (N, T) and TASK.check(tokens) is tokens
     assert TASK.names(tokens[1]) == ["PAD"] * 4 + ["b", "4", "1", "PAD", "+", "b", "3", "="]
-    assert lookup.flip(WEIGHTS, 1, 9) == 0 and lookup.flip(WEIGHTS, 5, 9) in range(5)
+    assert lookup.headed(TASK, ["PAD", "variable"], 3)[:, 3].tolist() == list(range(N))
     target, rivals = torch.zeros(60, dtype=torch.long), torch.zeros(60, T).bool()
     rivals[:, 1:3] = True
     terms = circuits.layer_2_terms(WEIGHTS, TOKENS)

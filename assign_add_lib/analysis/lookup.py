@@ -5,13 +5,14 @@ into sources in layer 2 (`circuits.layer_2_terms`).  A change is added to the sc
 the keys is out of the choice, since the softmax forgets what is the same for all keys.  Layers are counted from 1.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ..circuits import OV, QK, layer_1_terms, qk_table, variable_identity
+from ..circuits import OV, QK, first_layer, layer_1_terms, qk_table, variable_identity
 from ..model import Weights, read_out, trace
 from ..task import Task
 
@@ -159,19 +160,22 @@ def gapped(task: Task, place: int, back: int, rival: str = "PAD", at: int = 1) -
     return tokens
 
 
-@torch.no_grad()
-def flip(weights: Weights, place: int, filler: int) -> int:
-    """The smallest gap, filled with one token id, at which most numbers at `place` read some key in it more than their variable.
+def headed(task: Task, kinds: Sequence[str], place: int) -> Tensor:
+    """Sequences (N, length): each number once at `place`, and before it tokens of some kinds, in their order; PADs elsewhere.
 
-    0 where there is none.
+    The kinds are "PAD", "number" and "variable"; from sequence to sequence the tokens change.  ValueError for what does
+    not fit.
     """
-    for gap in range(1, place):
-        tokens = gapped(weights.task, place, gap + 1)
-        tokens[:, place - gap : place] = filler
-        row = read_with(weights, tokens).layer_1[:, place]
-        if (row[:, place - gap - 1] > row[:, place - gap : place].amax(1)).double().mean() <= 0.5:
-            return gap
-    return 0
+    if not len(kinds) <= place < task.room or set(kinds) - {"PAD", "number", "variable"}:
+        raise ValueError(f"{', '.join(kinds)} cannot stand before a number at {place}")
+    N, V, number = task.n_numbers, task.n_variables, torch.arange(task.n_numbers)
+    tokens = torch.full((N, task.length), task.pad)
+    tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
+    tokens[:, task.left], tokens[:, task.right], tokens[:, place] = task.first_variable, 0, number
+    for at, kind in enumerate(kinds, start=place - len(kinds)):
+        if kind != "PAD":
+            tokens[:, at] = task.first_variable + (number + at) % V if kind == "variable" else (3 * number + at) % N
+    return tokens
 
 
 def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
@@ -188,7 +192,7 @@ def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
 def flattened(term: Tensor, keys: Tensor) -> Tensor:
     """The change (batch, key) of scores that puts a term's mean over some keys (batch, key) in place of the term at each of them.
 
-    What the term adds to them all, its level, is kept; how it chooses among them is gone.
+    The mean of their scores is kept, their attention together only roughly; how the term chooses among them is gone.
     """
     mean = (term * keys).sum(-1, keepdim=True) / keys.sum(-1, keepdim=True).clamp(min=1)
     return (mean - term) * keys
@@ -210,17 +214,18 @@ def with_block(weights: Weights, tokens: Tensor, block: Tensor) -> Tensor:
 def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
     """Changes (batch, key) of the layer-2 scores of `=` that take from a typed number what could tell it from assigned ones.
 
-    As keys: typed numbers get the mean position embedding of the assignments (*no place*); a name, that of a variable
-    which the problem does not ask for, as an assigned number holds it (*a name*); both; assigned numbers that are not
-    asked for lose their names; typed numbers lose what they hold of the token before them (*typed ones lose theirs*), and
-    their place besides (*neither*).
+    As keys: typed numbers lose their position embedding (*no place*), or get the mean of those of the places 1 to 11,
+    where assigned numbers can stand (*an assigned number's place*); get the name of a variable which the problem does not
+    ask for, as an assigned number holds it (*a name*); an assigned number's place and a name (*both*).  Assigned numbers
+    that are not asked for lose their names.  Typed numbers lose what they hold of the token before them (*typed ones lose
+    theirs*), and get an assigned number's place besides (*neither*).
 
     As query: `=` keeps only its own token and position (*query: own alone*); the values of typed numbers that it has
     read become other values (*query: other values*).
     """
     task, w, last = weights.task, weights, weights.task.last
-    acts, V, N = trace(w, task.check(tokens)), task.n_variables, task.n_numbers
-    stream, A, moved = acts.resid_pre + acts.attn_out[:, 0], acts.pattern[:, 0], w.W_E @ OV(w, 1)
+    (A, own, added), V, N = first_layer(w, tokens), task.n_variables, task.n_numbers
+    stream, moved = own + added, w.W_E @ OV(w, 1)
     query = stream[:, last] @ QK(w, 2)
     assigned, places = task.assigned_numbers(tokens), task.value_positions(tokens)
     operands = slice(task.left, task.right + 1)
@@ -241,7 +246,7 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
     def of_keys(vectors, where):
         return torch.einsum("bd,bkd->bk", query, vectors.expand_as(stream)) * where
 
-    no_place = of_keys(w.W_pos[1 : task.room].mean(0) - w.W_pos, typed)
+    moved_away = of_keys(w.W_pos[1 : task.room].mean(0) - w.W_pos, typed)
     name = of_keys(named[:, None] - before, typed)
     changed = torch.where(tokens[:, operands] < N, (tokens[:, operands] + N // 3) % N, tokens[:, operands])
     others = torch.einsum("bj,bjd->bd", A[:, last, operands], moved[changed] - moved[tokens[:, operands]])
@@ -250,12 +255,13 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
         return torch.einsum("bd,bkd->bk", vectors @ QK(w, 2), stream)
 
     return {
-        "no place": no_place,
+        "no place": of_keys(-w.W_pos, typed),
+        "an assigned number's place": moved_away,
         "a name": name,
-        "a name, no place": no_place + name,
+        "both": moved_away + name,
         "assigned ones lose their names": of_keys(-before, rivals),
         "typed ones lose theirs": of_keys(-before, typed),
-        "neither": no_place + of_keys(-before, typed),
-        "query: own alone": of_query(-acts.attn_out[:, 0, last]),
+        "neither": moved_away + of_keys(-before, typed),
+        "query: own alone": of_query(-added[:, last]),
         "query: other values": of_query(others),
     }

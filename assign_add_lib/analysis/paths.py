@@ -6,8 +6,8 @@ Everything is read at `=`, the last position.  Layers are counted from 1.
 import torch
 from torch import Tensor
 
-from ..circuits import OV, QK
-from ..model import Weights, read_out, trace
+from ..circuits import OV, QK, first_layer
+from ..model import Weights, read_out
 
 
 @torch.no_grad()
@@ -19,26 +19,29 @@ def second_layer(
     `key` (batch, pos, d_model) stands in for the residual stream after layer 1 where layer 2 makes keys of it.  What is
     moved to `=`, and what `=` holds itself, stay as they are: only this one path is patched.
     """
-    task, acts = weights.task, trace(weights, weights.task.check(tokens))
-    stream = acts.resid_pre + acts.attn_out[:, 0]
-    query, key = stream[:, task.last] if query is None else query, stream if key is None else key
-    row = torch.einsum("bd,de,bke->bk", query, QK(weights, 2), key).softmax(1)
+    last, (_, own, added) = weights.task.last, first_layer(weights, tokens)
+    stream = own + added
+    query, key = stream[:, last] if query is None else query, stream if key is None else key
+    row = torch.einsum("bd,bkd->bk", query @ QK(weights, 2), key).softmax(1)
     moved = torch.einsum("bk,bkd->bd", row, stream) @ OV(weights, 2)
-    return read_out(weights, stream[:, task.last] + moved).argmax(1), row
+    return read_out(weights, stream[:, last] + moved).argmax(1), row
 
 
 @torch.no_grad()
-def operand_keys(weights: Weights, tokens: Tensor, move: bool = False, strip: bool = False) -> Tensor:
+def operand_keys(weights: Weights, tokens: Tensor, place: str = "its own", strip: bool = False) -> Tensor:
     """The stream after layer 1 (batch, pos, d_model) with the operands that are numbers made harder to find.
 
-    `move` gives them the mean position embedding of the places 1, 3, ... before `+`; `strip` takes away what layer 1 added.
+    `place` is their position embedding: "its own", "none", or "assigned", the mean of those of the places 1 to 11, where
+    an assigned number can stand.  `strip` takes away what layer 1 added.  ValueError for another place.
     """
-    task, acts = weights.task, trace(weights, weights.task.check(tokens))
-    operands = [task.left, task.right]
-    change = torch.zeros_like(acts.resid_pre)
-    change[:, operands] += move * (weights.W_pos[1 : task.room : 2].mean(0) - weights.W_pos[operands])
-    change[:, operands] -= strip * acts.attn_out[:, 0, operands]
-    return acts.resid_pre + acts.attn_out[:, 0] + change * (tokens < task.n_numbers)[:, :, None]
+    task, (_, own, added) = weights.task, first_layer(weights, tokens)
+    operands, assigned = [task.left, task.right], weights.W_pos[1 : task.room].mean(0)
+    places = {"its own": 0.0, "none": -weights.W_pos[operands], "assigned": assigned - weights.W_pos[operands]}
+    if place not in places:
+        raise ValueError(f"place is one of {', '.join(places)}, not {place!r}")
+    change = torch.zeros_like(own)
+    change[:, operands] = places[place] - strip * added[:, operands]
+    return own + added + change * (tokens < task.n_numbers)[:, :, None]
 
 
 @torch.no_grad()
@@ -48,10 +51,13 @@ def lens_and_attribution(weights: Weights, tokens: Tensor, answers: Tensor) -> d
     The lens applies the unembedding to the stream at `=` after each part.  What is added is counted for the right answer
     less the strongest wrong one, in the mean.
     """
-    acts, last, right = trace(weights, weights.task.check(tokens)), weights.task.last, answers[:, None]
-    parts = {"embeddings": acts.resid_pre, "layer 1": acts.attn_out[:, 0], "layer 2": acts.attn_out[:, 1]}
-    added = {name: part[:, last] @ weights.W_U for name, part in parts.items()}
-    final = acts.logits[:, last]
+    last, right, (_, own, added_1) = weights.task.last, answers[:, None], first_layer(weights, tokens)
+    stream = own + added_1
+    row = torch.einsum("bd,bkd->bk", stream[:, last] @ QK(weights, 2), stream).softmax(1)
+    moved = torch.einsum("bk,bkd->bd", row, stream) @ OV(weights, 2)
+    parts = {"embeddings": own[:, last], "layer 1": added_1[:, last], "layer 2": moved}
+    added = {name: part @ weights.W_U for name, part in parts.items()}
+    final = read_out(weights, sum(parts.values()))
     added["MLP"] = final - sum(added.values())
     rival = final.scatter(1, right, -torch.inf).argmax(1, keepdim=True)
     so_far, result = torch.zeros_like(final), {}

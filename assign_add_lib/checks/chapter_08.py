@@ -5,10 +5,8 @@ from collections.abc import Callable
 
 import torch
 
-from ..circuits import OV, QK, layer_2_terms
-from ..model import Weights, trace
 from ..task import STUDY
-from .common import as_tensor, exercise, expect, random_problem
+from .common import as_tensor, exercise, expect
 
 
 @exercise
@@ -37,59 +35,54 @@ def same_head(answer: Callable) -> None:
             expect(bool(given) == truth, f"{words}: it says {bool(given)}; it should say {truth}")
 
 
+KINDS = ("PAD", "number", "variable")
+
+
+def _named(kinds: list[str], worth: dict[str, float], position: list[float]) -> tuple[int, int, int, float]:
+    """The keys that the three accounts of exercise 8.2 name, and by how much the largest sum leads the second."""
+    sums = [worth[kind] + at for kind, at in zip([*kinds, "number"], position, strict=True)]
+    top = max(range(len(sums)), key=sums.__getitem__)
+    latest = max(i for i, kind in enumerate(kinds) if kind == "variable")
+    return len(kinds) - 1, latest, top, sums[top] - max(sums[:top] + sums[top + 1 :])
+
+
 @exercise
-def first_lost(answer: Callable) -> None:
-    """Exercise 8.2: `answer(worth, position, place)` is the smallest gap at which a key between outscores the variable."""
-    for _ in range(60):
-        n = random.randint(4, 12)
-        position = torch.randn(n, n, dtype=torch.float64) + random.choice((0.0, 0.8)) * torch.arange(n)
-        place, worth = random.randrange(1, n), random.choice((0.3, 1.5, 3.0, 9.0))
-        lost = []
-        for gap in range(1, place):
-            between = [float(position[place, place - back]) for back in range(1, gap + 1)]
-            if worth + float(position[place, place - gap - 1]) < max(between):
-                lost.append(gap)
-        truth = lost[0] if lost else 0
-        given = answer(worth, position.clone(), place)
+def separating(answer: Callable) -> None:
+    """Exercise 8.2: `answer(worth, position)` is the list of kinds on which three accounts name three keys, most clearly."""
+    for draw in range(40):
+        n = 4 if draw == 0 else random.randint(2, 5)
+        slope = random.choice((0.5, 1.0, 2.0))
+        position = [slope * i + random.gauss(0, 0.7) for i in range(n + 1)]
+        worth = {"PAD": random.gauss(0, 0.3), "number": random.gauss(-2, 0.5), "variable": random.gauss(3, 1)}
+        if draw == 0:
+            position, worth = [0.0, 2.0, 4.0, 6.0, 3.0], {"PAD": 0.0, "number": -3.0, "variable": 3.0}
+        lists = [[KINDS[code // 3**i % 3] for i in range(n)] for code in range(3**n)]
+        told = [(_named(kinds, worth, position), kinds) for kinds in lists if "variable" in kinds]
+        margin, best = max(((keys[3], kinds) for keys, kinds in told if len(set(keys[:3])) == 3), default=(0.0, []))
+        given = answer(dict(worth), torch.tensor(position, dtype=torch.float64))
         expect(given is not None, "your function returns nothing yet")
-        nearest = [g for g in range(1, place) if worth + position[place, place - g - 1] < position[place, place - 1]]
-        words = f"for a number at {place} and a variable worth {worth} it gives {given}; trying every gap gives {truth}"
-        if int(given) == (nearest[0] if nearest else 0):
-            words += "; is the nearest key between always the strongest?"
-        elif truth == 0:
-            words += "; with a gap of g the variable stands g + 1 places before, and 0 is the first place"
-        expect(int(given) == truth, words)
-
-
-@exercise
-def binding_scores(answer: Callable) -> None:
-    """Exercise 8.3: `answer(block, pattern, tokens)` is the binding term of the score of `=`, by look-up."""
-    weights = Weights.init(seed=random.randrange(2**31)).to(torch.float64)
-    weights = weights.replace(W_E=5 * weights.W_E, W_pos=5 * weights.W_pos)
-    moved = weights.W_E @ OV(weights, 1)
-    block = moved @ QK(weights, 2) @ moved.T
-    for index in range(20):
-        tokens = random_problem().tokens(seed=index)
-        pattern = trace(weights, tokens[None]).pattern[0, 0]
-        given = as_tensor(answer(block, pattern, tokens), (STUDY.length,), "the answer")
-        truth = layer_2_terms(weights, tokens[None])[0, 1, 1]
-        for position in range(STUDY.length):
-            words = f"for key {position} it gives {given[position]:.4f}; the term is {truth[position]:.4f}"
-            turned = sum(
-                pattern[15, at] * pattern[position, position - 1] * block[tokens[position - 1], tokens[at]] for at in (13, 14)
-            )
-            if position == 0:
-                words += "; nothing stands before position 0"
-            elif abs(given[position] - turned) < 1e-9:
-                words += "; the rows of the block are what `=` holds, the columns what a key holds"
-            elif abs(given[position] * pattern[position, position - 1] - truth[position]) < 1e-9:
-                words += "; how much of the token before does this key hold?"
-            expect(bool((given[position] - truth[position]).abs() < 1e-9), words)
+        given = list(given)
+        shown = {kind: round(value, 2) for kind, value in worth.items()}
+        where = f"for {n} keys, worth {shown} and position {[round(at, 2) for at in position]}"
+        words = f"{where} it finds no list; there is one that leads by {margin:.2f}"
+        if best and _named(best, worth, position)[2] == n:
+            words += "; the number itself is a key as well, the last"
+        expect(bool(given) or not best, words)
+        if not given:
+            continue
+        right = len(given) == n and set(given) <= set(KINDS) and "variable" in given
+        expect(right, f"{where} it gives {given}; it should be {n} kinds, one for each key before the number, with a variable")
+        previous, latest, top, lead = _named(given, worth, position)
+        words = f"{where} it gives {given}: previous position names {previous}, latest variable {latest}, largest sum {top}"
+        if len({previous, latest, top}) < 3 and top == n:
+            words += "; the number itself is a key as well, the last"
+        expect(len({previous, latest, top}) == 3, words)
+        expect(lead > margin - 1e-6, f"{where} it gives {given}, where the sum leads by {lead:.2f}; one leads by {margin:.2f}")
 
 
 @exercise
 def flattened(answer: Callable) -> None:
-    """Exercise 8.4: `answer(term, keys)` is the change that puts a term's mean over the keys in place of its values there."""
+    """Exercise 8.3: `answer(term, keys)` is the change that puts a term's mean over the keys in place of its values there."""
     for _ in range(10):
         term, keys = torch.randn(6, STUDY.length, dtype=torch.float64), torch.rand(6, STUDY.length) < 0.3
         keys[:, 3] = True
@@ -114,7 +107,7 @@ def flattened(answer: Callable) -> None:
 
 @exercise
 def with_directions(answer: Callable) -> None:
-    """Exercise 8.5: `answer(block, r)` is the matrix of rank at most r that is nearest to the block."""
+    """Exercise 8.4: `answer(block, r)` is the matrix of rank at most r that is nearest to the block."""
     for n in (3, 7, 12):
         block = torch.randn(n, n, dtype=torch.float64)
         values, V = torch.linalg.eigh(block.T @ block)  # ascending

@@ -5,17 +5,16 @@ import torch
 from assign_add_lib import Problem, Task, forward
 
 
-def mixed(share, seen=None):
-    def blurred(pattern):
-        uniform = torch.ones(16, 16).tril() if seen is None else seen
-        return share * pattern + (1 - share) * uniform / uniform.sum(1, keepdim=True)
+def mixed(share):
+    def blurred(row):
+        return share * row + (1 - share) / 16
 
     return blurred
 
 
-def heated(pattern):
-    warm = pattern**0.01
-    return warm / warm.sum(2, keepdim=True)
+def heated(row, power=0.05):
+    warm = row**power
+    return warm / warm.sum(1, keepdim=True)
 
 
 def one_back(places):
@@ -70,9 +69,8 @@ MISTAKES = [
     ("blurred", mixed(1), "still answers"),
     ("blurred", mixed(0.5), "still answers"),
     ("blurred", mixed(0), "order of the weights"),
-    ("blurred", mixed(0.02, torch.ones(16, 16)), "read the future"),
-    ("blurred", lambda pattern: pattern**0.05, "sum to 1"),
-    ("blurred", lambda pattern: pattern - 0.5 * pattern.flip(2), "negative"),
+    ("blurred", lambda row: row**0.05, "sum to 1"),
+    ("blurred", lambda row: row - 0.5 * row.flip(1), "negative"),
     ("shifted", lambda layer, tokens, pattern: pattern, "should give 1"),
     ("shifted", lambda layer, tokens, pattern: pattern.roll(1, 2), "layer 2's patterns"),
     ("shifted", one_back(1), "it should"),

@@ -1,5 +1,7 @@
 """Answers to the exercises of chapter 8: mistakes, with words of what their check must say, and other right ones."""
 
+import itertools
+
 import torch
 
 
@@ -20,45 +22,40 @@ def same_largest(one, other):
     return bool((one.masked_fill(~seen, -torch.inf).argmax(1) == other.masked_fill(~seen, -torch.inf).argmax(1)).all())
 
 
-def flip(nearest=False, shift=1, start=1, more=False):
-    """An answer to exercise 8.2 with mistakes."""
+def apart(itself=True, variable=max, best=True):
+    """An answer to exercise 8.2 with mistakes: without the number itself, with the first variable, with any list."""
 
-    def first_lost(worth, position, place):
-        row = position[place]
-        for gap in range(start, place):
-            variable = worth + row[place - gap - shift]
-            rival = row[place - 1] if nearest else row[place - gap : place + int(more)].max()
-            if variable < rival:
-                return gap
-        return 0
+    def separating(worth, position):
+        lead, found = 0.0, []
+        for kinds in itertools.product(worth, repeat=len(position) - 1):
+            if "variable" not in kinds:
+                continue
+            keys = [*kinds, "number"] if itself else kinds
+            sums = [worth[kind] + float(at) for kind, at in zip(keys, position, strict=False)]
+            first, second = sorted(sums)[:-3:-1]
+            named = {len(kinds) - 1, variable(i for i, kind in enumerate(kinds) if kind == "variable"), sums.index(first)}
+            if len(named) == 3 and (first - second > lead or not best):
+                lead, found = first - second, list(kinds)
+        return found
 
-    return first_lost
-
-
-def all_gaps(worth, position, place):
-    """Another right answer to exercise 8.2, without a loop."""
-    row = position[place, :place].flip(0)  # one back first
-    lost = worth + row[1:] < row.cummax(0).values[:-1]
-    return int(lost.int().argmax()) + 1 if lost.any() else 0
+    return separating
 
 
-def bound(operands=(13, 14), held=True, first=1, turned=False):
-    """An answer to exercise 8.3 with parts left out."""
-
-    def binding_scores(block, pattern, tokens):
-        scores = torch.zeros(16, dtype=block.dtype)
-        for j in range(first, 16):
-            for operand in operands:
-                pair = tokens[operand], tokens[j - 1]
-                entry = block[pair[::-1]] if turned else block[pair]
-                scores[j] += pattern[15, operand] * entry * (pattern[j, j - 1] if held else 1)
-        return scores
-
-    return binding_scores
+def by_tensor(worth, position):
+    """Another right answer to exercise 8.2, all lists at once."""
+    names, n = list(worth), len(position) - 1
+    codes = torch.cartesian_prod(*[torch.arange(3)] * n).view(-1, n)
+    values = torch.tensor([worth[name] for name in names], dtype=position.dtype)
+    sums = torch.cat([values[codes], values[names.index("number")].expand(len(codes), 1)], 1) + position
+    top, is_variable = sums.topk(2, 1), codes == names.index("variable")
+    latest = (is_variable * torch.arange(1, n + 1)).amax(1) - 1
+    good = (latest >= 0) & (latest != n - 1) & (top.indices[:, 0] != n - 1) & (top.indices[:, 0] != latest)
+    lead = (top.values[:, 0] - top.values[:, 1]).masked_fill(~good, -1)
+    return [names[code] for code in codes[lead.argmax()]] if good.any() else []
 
 
 def level(everywhere=False, over=None, change=True):
-    """An answer to exercise 8.4 with parts left out: the mean over the keys of a problem, over all or over the batch."""
+    """An answer to exercise 8.3 with parts left out: the mean over the keys of a problem, over all or over the batch."""
 
     def flattened(term, keys):
         mean = (term * keys).sum(1, keepdim=True) / keys.sum(1, keepdim=True)
@@ -73,7 +70,7 @@ def level(everywhere=False, over=None, change=True):
 
 
 def by_problem(term, keys):
-    """Another right answer to exercise 8.4, a problem at a time."""
+    """Another right answer to exercise 8.3, a problem at a time."""
     new = term.clone()
     for row, here in zip(new, keys, strict=True):
         row[here] = row[here].mean()
@@ -81,7 +78,7 @@ def by_problem(term, keys):
 
 
 def rank(extra=0, turned=False, largest=True):
-    """An answer to exercise 8.5 with mistakes."""
+    """An answer to exercise 8.4 with mistakes."""
 
     def with_directions(block, r):
         U, s, V = torch.linalg.svd(block)
@@ -93,7 +90,7 @@ def rank(extra=0, turned=False, largest=True):
 
 
 def projected(block, r):
-    """Another right answer to exercise 8.5."""
+    """Another right answer to exercise 8.4."""
     V = torch.linalg.svd(block).Vh[:r]
     return block @ V.T @ V
 
@@ -104,14 +101,12 @@ MISTAKES = [
     ("same_head", by_attention(tolerance=0.5), "it should say False"),
     ("same_head", same_largest, "it should say False"),
     ("same_head", lambda one, other: None, "nothing yet"),
-    ("first_lost", flip(nearest=True), "always the strongest"),
-    ("first_lost", flip(shift=0), "trying every gap"),
-    ("first_lost", flip(more=True), "trying every gap"),
-    ("first_lost", lambda worth, position, place: None, "nothing yet"),
-    ("binding_scores", bound(operands=(13,)), "the term is"),
-    ("binding_scores", bound(held=False), "how much of the token before"),
-    ("binding_scores", bound(held=False, first=0), "nothing stands before"),
-    ("binding_scores", bound(turned=True), "the columns what a key holds"),
+    ("separating", apart(itself=False), "the number itself is a key"),
+    ("separating", apart(variable=min), "latest variable"),
+    ("separating", apart(best=False), "one leads by"),
+    ("separating", lambda worth, position: [], "it finds no list"),
+    ("separating", lambda worth, position: ["PAD"] * (len(position) - 1), "with a variable"),
+    ("separating", lambda worth, position: None, "nothing yet"),
     ("flattened", level(everywhere=True), "outside the mask"),
     ("flattened", level(over="all"), "not over all"),
     ("flattened", level(over="batch"), "not over the batch"),
@@ -125,7 +120,7 @@ MISTAKES = [
 
 RIGHT = [
     ("same_head", by_attention()),
-    ("first_lost", all_gaps),
+    ("separating", by_tensor),
     ("flattened", by_problem),
     ("with_directions", projected),
 ]
