@@ -105,31 +105,8 @@ def latecomers(answer: Callable) -> None:
 
 
 @exercise
-def steps_to_half(answer: Callable) -> None:
-    """Exercise 11.4: `answer(p, q, lr)` is how many steps of gradient descent on (1 - pq)^2 bring pq to a half."""
-    cases = [(0.1, 0.1, 0.01), (0.8, 0.7, 0.01), (0.1, -0.1, 0.05), (-0.3, -0.2, 0.02)]
-    cases += [(random.uniform(0.01, 0.5), random.uniform(0.01, 0.5), random.choice([0.01, 0.03])) for _ in range(8)]
-    expect(answer(*cases[1]) is not None, "your function returns nothing yet")
-    for p, q, lr in cases:
-        weights, truth, steps = torch.tensor([p, q], dtype=torch.float64, requires_grad=True), None, 0
-        while truth is None and steps <= 10_000 and float(weights.detach().abs().sum()) > 1e-9:
-            if float(weights.detach().prod()) >= 0.5:
-                truth = steps
-                break
-            with torch.enable_grad():
-                (gradient,) = torch.autograd.grad((1 - weights.prod()) ** 2, weights)
-            weights = (weights.detach() - lr * gradient).requires_grad_()
-            steps += 1
-        given = answer(p, q, lr)
-        words = f"from p = {p:.3f}, q = {q:.3f} with lr = {lr} it gives {given}; gradient descent takes {truth}"
-        off = given is not None and truth is not None and abs(int(given) - truth) == 1
-        hint = "; do both weights move at once, and does a start above a half take 0 steps?" if off else ""
-        expect((given is None) == (truth is None) and (given is None or int(given) == truth), words + hint)
-
-
-@exercise
 def one_lever(answer: Callable) -> None:
-    """Exercise 11.5: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
+    """Exercise 11.4: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
     for _ in range(12):
         d, n = random.randint(5, 12), random.randint(1, 4)
         embedding, vectors = torch.randn(d, dtype=torch.float64), torch.randn(n, d, dtype=torch.float64)

@@ -48,24 +48,8 @@ def late(never=True, first=False, nearest=max, more=0, everyone=False, strict=Tr
     return latecomers
 
 
-def descent(order="both", first=0, factor=2):
-    """An answer to exercise 11.4 with a mistake."""
-
-    def steps_to_half(p, q, lr):
-        for step in range(first, 10_001):
-            if p * q >= 0.5:
-                return step
-            slope = factor * (1 - p * q)
-            old = p
-            p = p + lr * slope * q
-            q = q + lr * slope * (old if order == "both" else p)
-        return None
-
-    return steps_to_half
-
-
 def lever(shortest=True, others=True, sign=1, inside=False):
-    """An answer to exercise 11.5 with a mistake."""
+    """An answer to exercise 11.4 with a mistake."""
 
     def one_lever(embedding, vectors, index, value):
         V = vectors if others else vectors[index : index + 1]
@@ -98,10 +82,6 @@ MISTAKES = [
     ("latecomers", late(nearest=min), "the last of the reference"),
     ("latecomers", late(strict=False), "it is in the set"),
     ("latecomers", late(everyone=True), "columns in the reference"),
-    ("steps_to_half", descent(order="one"), "gradient descent takes"),
-    ("steps_to_half", descent(first=1), "do both weights move at once"),
-    ("steps_to_half", descent(factor=1), "gradient descent takes"),
-    ("steps_to_half", descent(factor=-2), "gradient descent takes"),
 ]
 
 RIGHT = [
@@ -110,5 +90,4 @@ RIGHT = [
     ("latecomers", late()),
     ("one_lever", lever()),
     ("one_lever", lambda e, V, i, x: e + torch.linalg.pinv(V)[:, i] * (x - V[i] @ e)),
-    ("steps_to_half", descent()),
 ]
