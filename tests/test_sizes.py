@@ -725,6 +725,7 @@ def levers_of_this_task():
     "analysis.waits.branched",
     "analysis.waits.released",
     "analysis.waits.load_waits",
+    "analysis.waits.load_aside",
     "analysis.waits.load_other_waits",
     "analysis.waits.load_release",
     "analysis.waits.load_self_reading",
@@ -742,9 +743,10 @@ def branches_are_of_the_study_alone(tmp_path=None):
     with pytest.raises(ValueError, match="no variable of this task"):
         next(waits.followed(learner, 1))
     with pytest.raises(FileNotFoundError):
-        waits.branched(Path("nowhere"), "read")
+        waits.branched(Path("nowhere"), branch)
     rows = waits.load_waits()
     assert set(rows["branch"]) == set(waits.BRANCHES) and set(waits.PLACES) <= set(rows.columns)
+    assert set(zip(waits.load_aside()["draw"], waits.load_aside()["share"])) == set(waits.ASIDE)
     assert set(waits.load_other_waits()["seed"]) == set(waits.OTHER_STARTS) and waits.load_release().index.is_monotonic_increasing
     assert waits.load_self_reading().shape == (10, 12)
     found = waits.self_reading(WEIGHTS, TOKENS.expand(V, 2, *TOKENS.shape))
@@ -1094,7 +1096,7 @@ def figures_of_the_phases():
     axes = figures.loss_by_lever({"read": {"a": curve}, "own": {"a": curve}}, {"read": 0, "own": 1}).axes[0]
     assert list(axes.lines[0].get_ydata()) == [3.0, 2.0]
     rows = pd.DataFrame({f"{what} a": [0.1, 0.2, 0.4] for what in ("own", "pull", "number")}, [0, 100, 200])
-    assert len(figures.release_panels(rows, ["a"], (0, 100)).axes) == 6
+    assert len(figures.release_panels(rows, ["a"], (0, 100)).axes) == 4
 
 
 @calls("views.figures.style.role", "views.figures.style.spread", "views.figures.style.use_style")

@@ -27,7 +27,7 @@ def chance_level(answer: Callable) -> None:
             hint = "; position 1 counts, and has one candidate"
         elif abs(given - truth * (n - 1) / n) < 1e-6:
             hint = "; the share is of positions 1 to n - 1"
-        words = f"for {n} positions it gives {given:.4f}; the candidates of each add up to {truth:.4f}{hint}"
+        words = f"for {n} positions it gives {given:.4f}; the mean of 1 / (number of candidates) is {truth:.4f}{hint}"
         expect(abs(given - truth) < 1e-6, words)
 
 
@@ -62,46 +62,29 @@ def by_exclusion(answer: Callable) -> None:
         expect(abs(given - truth) < 1e-6, words)
 
 
-def _arrives(values: list[float], steps: list[int], level: float) -> float:
-    """The first step whose later dips below the level all last at most two rows; infinity where there is none."""
-    for i, value in enumerate(values):
-        low = [each < level for each in values[i:]]
-        if value >= level and not any(all(low[j : j + 3]) for j in range(len(low) - 2)):
-            return steps[i]
-    return float("inf")
-
-
 @exercise
-def latecomers(answer: Callable) -> None:
-    """Exercise 11.3: `answer(accuracy, reference, level, wait)` is the set of columns that arrive late, or never."""
-    names, steps = ["c left", "c right", "d left", "k right", "l right", "k left"], [*range(0, 4000, 100)]
-    for _ in range(40):
-        starts = [random.randrange(0, 10) for _ in range(3)] + [random.choice((5, 20, 25, 99)) for _ in range(3)]
-        table = {name: [0.9 * (i >= start) + 0.05 for i in range(len(steps))] for name, start in zip(names, starts)}
-        for name in names[3:]:
-            early = random.randrange(5)
-            table[name][early : early + 3] = [0.95] * 3  # a short stay above the level, long before
-            table[name][30] = 0.1  # a brief dip
-        came = {name: _arrives(values, steps, 0.9) for name, values in table.items()}
-        last, wait = max(came[name] for name in names[:3]), random.choice((500, 1000))
-        if random.random() < 0.3:
-            table["l right"] = [0.9 * (100 * i >= last + wait) + 0.05 for i in range(len(steps))]
-            came["l right"] = _arrives(table["l right"], steps, 0.9)
-        truth = {name for name in names[3:] if came[name] > last + wait}
-        given = answer(pd.DataFrame(table, steps), names[:3], 0.9, wait)
+def basin_depth(answer: Callable) -> None:
+    """Exercise 11.3: `answer(curve)` is how far one must climb at least from a curve's lowest point to leave the window."""
+    hints = {
+        "the easier of the two sides counts": lambda left, low, right: max(max(left), max(right)) - low,
+        "the highest point of a side counts, not its end": lambda left, low, right: min(left[0], right[-1]) - low,
+        "the climb starts at the lowest point, not at 0": None,
+    }
+    for number in range(40):
+        losses = [random.randint(0, 900) / 100 for _ in range(random.randint(5, 17))]
+        lowest = (0, len(losses) - 1, *[random.randrange(len(losses))] * 8)[number % 10]
+        losses[lowest] = -0.5
+        left, right = losses[: lowest + 1], losses[lowest:]
+        amounts = [0.5 * (i - len(losses) // 2) for i in range(len(losses))]
+        truth = min(max(left), max(right)) + 0.5
+        given = answer(pd.Series(losses, amounts))
         expect(given is not None, "your function returns nothing yet")
-        given = set(given)
-        expect(not given & set(names[:3]), "columns in the reference do not belong to the set")
-        for name in names[3:]:
-            hint = ""
-            if (name in given) != (name in truth):
-                hint = "; a column that never arrives is late" if came[name] == float("inf") else ""
-                crossed = next((step for step, value in zip(steps, table[name]) if value >= 0.9), None)
-                if not hint and crossed is not None and (crossed > last + wait) == (name in given):
-                    hint = "; a first crossing is no arrival"
-            says = ("it is in the set", "it is not in the set")[name not in given]
-            words = f"{name} arrives at {came[name]}, the last of the reference at {last}, wait is {wait}: {says}{hint}"
-            expect((name in given) == (name in truth), words)
+        given = float(as_tensor(given, (), "the answer"))
+        at_zero = min(max(left), max(right)) - losses[len(losses) // 2]
+        wrong = [at_zero if way is None else way(left, -0.5, right) for way in hints.values()]
+        hint = next((f"; {words}" for words, value in zip(hints, wrong) if abs(given - value) < 1e-6), "")
+        words = f"for losses {losses} it gives {given:.2f}, not {truth:.2f}{hint}"
+        expect(abs(given - truth) < 1e-5, words)
 
 
 @exercise

@@ -4,8 +4,6 @@ from math import comb
 
 import torch
 
-from assign_add_lib.analysis.phases import arrival
-
 
 def table_chance(left_out=True, first=True, of=-1):
     """An answer to exercise 11.1 with a mistake."""
@@ -31,21 +29,16 @@ def exclusion(ties=True, more=0, everyone=False):
     return by_exclusion
 
 
-def late(never=True, first=False, nearest=max, more=0, everyone=False, strict=True):
+def basin(side=min, ends=False, start=None):
     """An answer to exercise 11.3 with a mistake."""
 
-    def latecomers(accuracy, reference, level, wait):
-        came = {}
-        for place in accuracy:
-            above = accuracy[place] >= level
-            came[place] = arrival(accuracy[place], level) if not first else (above.idxmax() if above.any() else None)
-        last = nearest(came[place] for place in reference) + more
-        others = [place for place in accuracy if everyone or place not in reference]
-        gone = {place for place in others if came[place] is None} if never else set()
-        known = {place: came[place] - last - wait for place in others if came[place] is not None}
-        return gone | {place for place, late in known.items() if late > 0 or (late == 0 and not strict) or place in reference}
+    def basin_depth(curve):
+        lowest = curve.idxmin()
+        left, right = curve[:lowest], curve[lowest:]
+        highest = (left.iloc[0], right.iloc[-1]) if ends else (left.max(), right.max())
+        return side(highest) - curve[lowest if start is None else start]
 
-    return latecomers
+    return basin_depth
 
 
 def lever(shortest=True, others=True, sign=1, inside=False):
@@ -77,17 +70,16 @@ MISTAKES = [
     ("one_lever", lever(others=False), "other rows"),
     ("one_lever", lever(sign=-1), "the product with row"),
     ("one_lever", lever(inside=True), "writes into"),
-    ("latecomers", late(never=False), "never arrives is late"),
-    ("latecomers", late(first=True), "first crossing is no arrival"),
-    ("latecomers", late(nearest=min), "the last of the reference"),
-    ("latecomers", late(strict=False), "it is in the set"),
-    ("latecomers", late(everyone=True), "columns in the reference"),
+    ("basin_depth", basin(side=max), "easier of the two sides"),
+    ("basin_depth", basin(ends=True), "not its end"),
+    ("basin_depth", basin(start=0.0), "starts at the lowest point"),
+    ("basin_depth", lambda curve: 0.0, "it gives"),
 ]
 
 RIGHT = [
     ("chance_level", table_chance()),
     ("by_exclusion", exclusion()),
-    ("latecomers", late()),
+    ("basin_depth", basin()),
     ("one_lever", lever()),
     ("one_lever", lambda e, V, i, x: e + torch.linalg.pinv(V)[:, i] * (x - V[i] @ e)),
 ]
