@@ -14,7 +14,7 @@ from .chapter_07 import irrelevance, rote, singles_out, sparing, subtracting
 from .chapter_08 import binding_scores, first_lost, flattened, same_head, with_directions
 from .chapter_09 import closed, instead, needed, rival, swapped
 from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previous, uneven_answer
-from .chapter_11 import basin_depth, by_exclusion, chance_level, one_lever
+from .chapter_11 import basin_depth, by_exclusion, one_lever
 from .chapter_12 import as_of, lag, least_share, lower_rank
 from .chapter_13 import control, enough_step, null, number_operand, sure_share
 from .chapter_15 import encoder_share, features, few_examples, gap, other_modules

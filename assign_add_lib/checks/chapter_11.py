@@ -10,27 +10,6 @@ import torch
 from .common import as_tensor, exercise, expect
 
 
-@exercise
-def chance_level(answer: Callable) -> None:
-    """Exercise 11.1: `answer(n)` is the mean of `qk1_num_to_prev_var` over independent random scores of n positions."""
-    for n in (3, 4, 12, random.randint(5, 20)):
-        candidates = [[j for j in range(i) if j != i - 2] for i in range(1, n)]
-        truth = sum(1 / len(each) for each in candidates) / (n - 1)
-        given = answer(n)
-        expect(given is not None, "your function returns nothing yet")
-        given = float(as_tensor(given, (), "the answer"))
-        kept = sum(1 / i for i in range(1, n)) / (n - 1)
-        hint = ""
-        if abs(given - kept) < 1e-6:
-            hint = "; the position two back is left out"
-        elif abs(given * (n - 1) - truth * (n - 1) + 1) < 1e-6:
-            hint = "; position 1 counts, and has one candidate"
-        elif abs(given - truth * (n - 1) / n) < 1e-6:
-            hint = "; the share is of positions 1 to n - 1"
-        words = f"for {n} positions it gives {given:.4f}; the mean of 1 / (number of candidates) is {truth:.4f}{hint}"
-        expect(abs(given - truth) < 1e-6, words)
-
-
 def _exclusion(s: int, V: int, slots: int, N: int) -> float:
     """By going through all sets of other variables."""
     total = 0.0
@@ -43,7 +22,7 @@ def _exclusion(s: int, V: int, slots: int, N: int) -> float:
 
 @exercise
 def by_exclusion(answer: Callable) -> None:
-    """Exercise 11.2: `answer(s, V, slots, N)` is the expected accuracy of a solver that cannot tell s variables apart."""
+    """Exercise 11.1: `answer(s, V, slots, N)` is the expected accuracy of a solver that cannot tell s variables apart."""
     for s, V, slots, N in ((2, 6, 3, 7), (1, 6, 3, 7), (6, 6, 3, 7), (3, 8, 4, 11), (4, 12, 6, 59)):
         truth, given = _exclusion(s, V, slots, N), answer(s, V, slots, N)
         expect(given is not None, "your function returns nothing yet")
@@ -64,7 +43,7 @@ def by_exclusion(answer: Callable) -> None:
 
 @exercise
 def basin_depth(answer: Callable) -> None:
-    """Exercise 11.3: `answer(curve)` is how far one must climb at least from a curve's lowest point to leave the window."""
+    """Exercise 11.2: `answer(curve)` is how far one must climb at least from a curve's lowest point to leave the window."""
     hints = {
         "the easier of the two sides counts": lambda left, low, right: max(max(left), max(right)) - low,
         "the highest point of a side counts, not its end": lambda left, low, right: min(left[0], right[-1]) - low,
@@ -89,7 +68,7 @@ def basin_depth(answer: Callable) -> None:
 
 @exercise
 def one_lever(answer: Callable) -> None:
-    """Exercise 11.4: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
+    """Exercise 11.3: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
     for _ in range(12):
         d, n = random.randint(5, 12), random.randint(1, 4)
         embedding, vectors = torch.randn(d, dtype=torch.float64), torch.randn(n, d, dtype=torch.float64)

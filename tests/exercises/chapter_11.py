@@ -5,18 +5,8 @@ from math import comb
 import torch
 
 
-def table_chance(left_out=True, first=True, of=-1):
-    """An answer to exercise 11.1 with a mistake."""
-
-    def chance_level(n):
-        counts = [1, 1, *range(2, n - 1)][: n - 1] if left_out else [*range(1, n)]
-        return sum(1 / count for count in counts[0 if first else 1 :]) / (n + of)
-
-    return chance_level
-
-
 def exclusion(ties=True, more=0, everyone=False):
-    """An answer to exercise 11.2 with a mistake."""
+    """An answer to exercise 11.1 with a mistake."""
 
     def by_exclusion(s, V, slots, N):
         s, total = V if everyone else min(s + more, V), 0
@@ -30,7 +20,7 @@ def exclusion(ties=True, more=0, everyone=False):
 
 
 def basin(side=min, ends=False, start=None):
-    """An answer to exercise 11.3 with a mistake."""
+    """An answer to exercise 11.2 with a mistake."""
 
     def basin_depth(curve):
         lowest = curve.idxmin()
@@ -42,7 +32,7 @@ def basin(side=min, ends=False, start=None):
 
 
 def lever(shortest=True, others=True, sign=1, inside=False):
-    """An answer to exercise 11.4 with a mistake."""
+    """An answer to exercise 11.3 with a mistake."""
 
     def one_lever(embedding, vectors, index, value):
         V = vectors if others else vectors[index : index + 1]
@@ -58,10 +48,6 @@ def lever(shortest=True, others=True, sign=1, inside=False):
 
 
 MISTAKES = [
-    ("chance_level", table_chance(left_out=False), "two back is left out"),
-    ("chance_level", table_chance(first=False), "position 1 counts"),
-    ("chance_level", table_chance(of=0), "positions 1 to n - 1"),
-    ("chance_level", lambda n: 1 / n, "it gives"),
     ("by_exclusion", exclusion(ties=False), "equal to the right one"),
     ("by_exclusion", exclusion(more=1), "is one of the s"),
     ("by_exclusion", exclusion(everyone=True), "are candidates"),
@@ -77,7 +63,6 @@ MISTAKES = [
 ]
 
 RIGHT = [
-    ("chance_level", table_chance()),
     ("by_exclusion", exclusion()),
     ("basin_depth", basin()),
     ("one_lever", lever()),
