@@ -41,6 +41,7 @@ from assign_add_lib.analysis import (
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
+from assign_add_lib.theory import coordinates
 from assign_add_lib.training import StudyLearner, TrainConfig
 from assign_add_lib.views import attention, figures, page, slider
 from assign_add_lib.views.figures import style
@@ -728,6 +729,7 @@ def levers_of_this_task():
     "analysis.waits.branched",
     "analysis.waits.released",
     "analysis.waits.load_waits",
+    "analysis.waits.load_aside",
     "analysis.waits.load_other_waits",
     "analysis.waits.load_release",
     "analysis.waits.load_self_reading",
@@ -745,9 +747,10 @@ def branches_are_of_the_study_alone(tmp_path=None):
     with pytest.raises(ValueError, match="no variable of this task"):
         next(waits.followed(learner, 1))
     with pytest.raises(FileNotFoundError):
-        waits.branched(Path("nowhere"), "read")
+        waits.branched(Path("nowhere"), branch)
     rows = waits.load_waits()
     assert set(rows["branch"]) == set(waits.BRANCHES) and set(waits.PLACES) <= set(rows.columns)
+    assert set(zip(waits.load_aside()["draw"], waits.load_aside()["share"])) == set(waits.ASIDE)
     assert set(waits.load_other_waits()["seed"]) == set(waits.OTHER_STARTS) and waits.load_release().index.is_monotonic_increasing
     assert waits.load_self_reading().shape == (10, 12)
     found = waits.self_reading(WEIGHTS, TOKENS.expand(V, 2, *TOKENS.shape))
@@ -1093,6 +1096,33 @@ def figures_of_the_theorem():
     np.testing.assert_array_equal(axes.collections[0].get_array(), S)
 
 
+@calls("views.figures.theorem.peaks", "views.figures.theorem.update_blocks")
+def figures_of_a_step():
+    content = torch.arange(N) / N
+    left, right = figures.peaks([content], [content.flip(0)], [2], right=3).axes
+    np.testing.assert_allclose([bar.get_height() for bar in left.patches], content)
+    np.testing.assert_allclose([bar.get_height() for bar in right.patches], content.flip(0))
+    size = max(block.stop for block in coordinates(TASK).values())
+    update = torch.arange(size**2).view(size, size).double()
+    image = figures.update_blocks(TASK, update).axes[0].collections[0].get_array()
+    assert set(np.unique(image).tolist()) <= set(update.flatten().tolist()) and image.size > size
+
+
+@calls("views.figures.theorem.outcomes_by_step", "views.figures.theorem.entries_by_step", "views.figures.theorem.cosines")
+def figures_of_many_steps():
+    kinds = {"0-var": 1.0, "1-var": 0.5, "2-var": 0.25}
+    panels = figures.outcomes_by_step([0, 1], {"here": [(kinds, kinds)] * 2}).axes
+    assert [list(line.get_ydata()) for line in panels[0].lines] == [[1, 1], [0.5, 0.5], [0.25, 0.25]]
+    entries = ("signal", "all assigned numbers", "variables", "left operand")
+    readings = pd.DataFrame({name: [0.0, 1.0] for name in (*kinds, *entries)}, [0, 10])
+    top, bottom = figures.entries_by_step({"here": readings}, {"here": 5}).axes
+    assert len(top.lines) == 4 and len(bottom.lines) == 5  # three kinds, four entries, and the change
+    nulls = [f"{kind}, {what}" for kind in ("mixtures", "matchings") for what in ("mean", "sd")]
+    along = pd.DataFrame({name: [0.1, 0.2] for name in (*nulls, "cosine", "by names")}, [100, 200])
+    axes = figures.cosines({7: along}, {7: (100, 200)}).axes[0]
+    assert list(axes.lines[0].get_ydata()) == [0.1, 0.2]
+
+
 @calls(
     "views.figures.learn.vote_grids",
     "views.figures.phases.place_maps",
@@ -1110,7 +1140,7 @@ def figures_of_the_phases():
     axes = figures.loss_by_lever({"read": {"a": curve}, "own": {"a": curve}}, {"read": 0, "own": 1}).axes[0]
     assert list(axes.lines[0].get_ydata()) == [3.0, 2.0]
     rows = pd.DataFrame({f"{what} a": [0.1, 0.2, 0.4] for what in ("own", "pull", "number")}, [0, 100, 200])
-    assert len(figures.release_panels(rows, ["a"], (0, 100)).axes) == 6
+    assert len(figures.release_panels(rows, ["a"], (0, 100)).axes) == 4
 
 
 @calls("views.figures.style.role", "views.figures.style.spread", "views.figures.style.use_style")

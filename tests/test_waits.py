@@ -1,5 +1,7 @@
 """Waits: levers, slopes and branches agree with slow truths, and the shipped rows are those of the shipped run."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import waits as tool
@@ -105,7 +107,7 @@ def test_the_smallest_change_is_right_and_smallest():
     torch.testing.assert_close(found, torch.linalg.lstsq(vectors, change[:, None]).solution[:, 0])
 
 
-@pytest.mark.parametrize("name", list(waits.BRANCHES))
+@pytest.mark.parametrize("name", [name for name in waits.BRANCHES if not waits.BRANCHES[name].held])
 def test_a_branch_turns_its_levers_and_no_other(name):
     run = load_run("seed-42")
     weights, task = run.weights(3000), run.task
@@ -120,6 +122,33 @@ def test_a_branch_turns_its_levers_and_no_other(name):
         for lever, was, now, aim in zip(waits.LEVERS, vectors @ weights.W_E[row], vectors @ W_E[row], usual):
             expected = was + branch.share * (aim - was) * (lever in branch.levers)
             torch.testing.assert_close(now, expected, atol=2e-3, rtol=1e-3)
+
+
+def test_a_held_lever_is_where_it_was():
+    run = load_run("seed-42")
+    before, task = run.weights(3000), run.task
+    after = replace(before, W_E=waits.changed_embeddings(before, waits.BRANCHES["read, itself held"], run.split))
+    tokens, ordinary = history.variable_problems(run.split).tokens.view(12, 2, -1, 16), [task.token(name) for name in "cdefghij"]
+    for name in waits.LATE:
+        row = task.token(name)
+        found = []
+        for w in (before, after):
+            levers = waits.lever_vectors(w, tokens[row - task.first_variable, 1]) @ w.W_E.T
+            found.append(levers[:, row] - levers[:, ordinary].mean(1))
+        was, now = found
+        expected = torch.tensor([0.0, was[1], was[2]])  # read is usual, own and itself are what they were
+        torch.testing.assert_close(now, expected, atol=0.02, rtol=0)
+
+
+def test_changes_aside_are_as_long_as_they_say():
+    run = load_run("seed-42")
+    w, row = run.weights(3000), run.task.token("k")
+    changes = {key: (waits.changed_embeddings(w, branch, run.split) - w.W_E)[row] for key, branch in waits.ASIDE.items()}
+    tokens = history.variable_problems(run.split).tokens.view(12, 2, -1, 16)[10, 1]
+    for (draw, share), change in changes.items():
+        torch.testing.assert_close(change, share * changes[draw, 1.0])
+        torch.testing.assert_close(waits.lever_vectors(w, tokens) @ change, torch.zeros(3), atol=1e-4, rtol=0)
+    assert abs(torch.cosine_similarity(changes[0, 1.0], changes[3, 1.0], dim=0)) < 0.5
 
 
 def test_a_taken_learner_trains_as_the_branch_says():
@@ -166,9 +195,9 @@ def test_losses_along_a_lever_are_those_of_the_nudged_network():
 def test_self_reading_is_that_of_the_shipped_weights():
     run, table = load_run("seed-0"), waits.load_self_reading()
     tokens = history.variable_problems(run.split).tokens.view(12, 2, -1, 16)
-    for name, value in waits.self_reading(run.weights(waits.READ_AT), tokens).items():
+    for name, value in waits.self_reading(run.weights(waits.READ_AT[0]), tokens).items():
         assert table.loc[0, name] == pytest.approx(value, abs=2e-3), name
-    last = trace(run.weights(waits.READ_AT), tokens[10, 1]).pattern[:, 1, 15, 14]
+    last = trace(run.weights(waits.READ_AT[0]), tokens[10, 1]).pattern[:, 1, 15, 14]
     assert table.loc[0, "k"] == pytest.approx(float(last.mean()), abs=2e-3)
 
 
@@ -180,7 +209,8 @@ def test_released_waits_for_both():
 
 
 def test_the_tool_names_only_files_it_makes():
-    assert tool.FILES == ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv", "history/reading.csv")
+    made = "waits", "release", "waits-seeds", "reading", "waits-aside"
+    assert tool.FILES == tuple(f"history/{name}.csv" for name in made)
     for seed, start in waits.OTHER_STARTS.items():
         past = history.load_history(f"seed-{seed}")["accuracy"]
         first = waits.load_other_waits().query(f"seed == {seed} and step == {start}")

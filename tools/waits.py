@@ -7,17 +7,29 @@ import pandas as pd
 import torch
 
 from assign_add_lib.analysis.history import HistoryProblems, variable_problems
-from assign_add_lib.analysis.waits import BRANCHES, OTHER_STARTS, PLACES, READ_AT, START, branched, release_row, self_reading
+from assign_add_lib.analysis.waits import (
+    ASIDE,
+    BRANCHES,
+    OTHER_STARTS,
+    PLACES,
+    READ_AT,
+    START,
+    branched,
+    release_row,
+    self_reading,
+)
 from assign_add_lib.engine.files import write_atomic
 from assign_add_lib.engine.manifest import data_folder, write_manifest
 from assign_add_lib.model import Weights
 from assign_add_lib.training import StudyLearner, TrainConfig, load_run
 
-FILES = ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv", "history/reading.csv")
+FILES = ("history/waits.csv", "history/release.csv", "history/waits-seeds.csv", "history/reading.csv", "history/waits-aside.csv")
 STEPS = {*range(600, 8800, 200), *range(8800, 9101, 10), *range(9200, 9700, 100)}  # of release.csv
 
 # how many draws of problems a branch gets, where it is not two
 DRAWS = {"unchanged": 3, "read, a quarter": 1, "read, half": 1, "read, three quarters": 1}
+DRAWS |= {"own, threefold": 1, "aside, twice as far": 1, "itself, a third": 1, "itself, half": 1, "itself, three quarters": 1}
+BRIEF = ("itself, a third", "itself, half")  # followed for 500 steps only
 SEEDS = (42, *range(9))  # of reading.csv
 
 
@@ -50,16 +62,28 @@ def other_seed(folder, seed, start, further=1500):
     for name in ("itself", "read", "aside"):
         file = folder / f"seed-{seed}-{name}.csv"
         if not file.exists():
-            rows = branched(state, name, end=start + further, seed=seed).assign(seed=seed)
+            rows = branched(state, BRANCHES[name], end=start + further, seed=seed).assign(branch=name, seed=seed)
             write_atomic(file, rows.to_csv(index=False, lineterminator="\n"))
         tables.append(pd.read_csv(file))
     return pd.concat(tables)
 
 
+def aside(state, folder, further=500):
+    """Changes in four pairs of random directions, each followed for so many steps."""
+    tables = []
+    for (draw, share), branch in ASIDE.items():
+        file = folder / f"aside-{draw}-{share:.0f}.csv"
+        if not file.exists():
+            rows = branched(state, branch, end=START + further).assign(draw=draw, share=share)
+            write_atomic(file, rows.to_csv(index=False, lineterminator="\n"))
+        tables.append(pd.read_csv(file))
+    return pd.concat(tables)[["draw", "share", "step", *PLACES]]
+
+
 def read_itself(seed):
-    """A row of reading.csv: which variables read themselves in a run, trained anew to the step `READ_AT`."""
+    """A row of reading.csv: which variables read themselves in a run, trained anew to its step in `READ_AT`."""
     learner = StudyLearner(TrainConfig(seed=seed))
-    while learner.step < READ_AT:
+    while learner.step < READ_AT[seed]:
         learner.advance()
     weights = Weights(**{name: tensor.detach() for name, tensor in learner.tensors.items()})
     task = weights.task
@@ -88,9 +112,12 @@ def main():
         for batches in range(DRAWS.get(name, 2)):
             file = folder / f"{name}-{batches}.csv"
             if not file.exists():
-                write_atomic(file, branched(state, name, batches).to_csv(index=False, lineterminator="\n"))
+                end = START + 500 if name in BRIEF else 10_000
+                rows = branched(state, BRANCHES[name], batches, end).assign(branch=name, batches=batches)
+                write_atomic(file, rows.to_csv(index=False, lineterminator="\n"))
             tables.append(pd.read_csv(file))
             print(name, batches, len(tables[-1]), flush=True)
+    keep(aside(state, folder), FILES[4], index=False)
     others = pd.concat([other_seed(folder, *each) for each in OTHER_STARTS.items()])
     keep(pd.concat(tables)[["branch", "batches", "step", *PLACES]], FILES[0], index=False)
     keep(others[["seed", "branch", "step", *PLACES]], FILES[2], index=False)

@@ -6,6 +6,7 @@ A *branch* is a run that goes on from a step with one change.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from .phases import arrival
 
 START = 3000  # the step at which the branches leave seed 42
 OTHER_STARTS = {0: 5000, 3: 4000, 4: 4000, 7: 4000}  # the other seeds in which k and l wait below 0.7, after c to j
-READ_AT = 2000  # the step of `load_self_reading`, before any seed's second jump
+READ_AT = {seed: 2000 for seed in (42, *range(9))} | {2: 1800}  # the step of `load_self_reading`; seed 2 arrives at 2000
 RELEASED = 0.7  # the accuracy on the right at which k and l count as released
 LATE = ("k", "l")  # the variables that are changed
 LEVERS = ("read", "own", "itself")
@@ -140,7 +141,9 @@ class Branch(NamedTuple):
 
     levers: tuple[str, ...] = ()  # for k and l, these levers are set to their mean over the ordinary variables
     share: float = 1.0  # or moved this share of the way, with 3.0 three times as far
-    aside: bool = False  # k and l are moved by this share of the length for `itself`, in a random direction that turns no lever
+    aside: bool = False  # k and l are moved by this share of the length for `itself`, in random directions that turn no lever
+    draw: int = 0  # which random directions
+    held: bool = False  # afterwards `itself`, as the changed `=` makes it, is set back to its distance from the ordinary ones
     weight_decay: float = 0.02
     often: float = 1.0  # how often k and l are asked for on the right, relative to the study's mixture
 
@@ -158,12 +161,20 @@ BRANCHES = {
     "read, a quarter": Branch(levers=("read",), share=0.25),
     "read, half": Branch(levers=("read",), share=0.5),
     "read, three quarters": Branch(levers=("read",), share=0.75),
+    "read, itself held": Branch(levers=("read",), held=True),
+    "itself, a third": Branch(levers=("itself",), share=0.324),  # as far as `read` moves it in its wake
+    "itself, half": Branch(levers=("itself",), share=0.5),
+    "itself, three quarters": Branch(levers=("itself",), share=0.75),
     "own, threefold": Branch(levers=("own",), share=3.0),
     "own, fourfold": Branch(levers=("own",), share=4.0),
     "aside, twice as far": Branch(aside=True, share=2.0),
     "asked twice as often": Branch(often=2.0),
     "no weight decay": Branch(weight_decay=0.0),
 }
+
+
+# changes aside in four pairs of random directions, by draw and length: followed for a short time only
+ASIDE = {(draw, share): Branch(aside=True, share=share, draw=draw) for draw in range(4) for share in (1.0, 2.0, 3.0, 4.0)}
 
 
 @torch.no_grad()
@@ -179,12 +190,16 @@ def changed_embeddings(weights: Weights, branch: Branch, split: Split) -> Tensor
         gap = vectors @ (weights.W_E[ordinary].mean(0) - weights.W_E[row])  # (3,)
         turned = torch.tensor([branch.share * (lever in branch.levers) for lever in LEVERS])
         if branch.aside:
-            drawn = torch.randn(weights.d_model, generator=torch.Generator().manual_seed(row))
+            drawn = torch.randn(weights.d_model, generator=torch.Generator().manual_seed(1000 * branch.draw + row))
             drawn = drawn - smallest_change(vectors, vectors @ drawn)
             as_far = smallest_change(vectors, gap * torch.tensor([0.0, 0.0, 1.0])).norm()
             W_E[row] += branch.share * drawn * as_far / drawn.norm()
         elif branch.levers:
             W_E[row] += smallest_change(vectors, gap * turned)
+        for _ in range(8 * branch.held):  # each round changes `=`, and so the lever, a little
+            now = lever_vectors(replace(weights, W_E=W_E), problems[row - task.first_variable, 1])
+            off = now[2] @ (W_E[ordinary].mean(0) - W_E[row]) - gap[2]
+            W_E[row] += smallest_change(now, off * torch.tensor([0.0, 0.0, 1.0]))
     return W_E
 
 
@@ -219,17 +234,22 @@ def followed(learner: StudyLearner, end: int, every: int = 100, settled: int = 5
             learner.advance()
 
 
-def branched(state: Path, name: str, batches: int = 0, end: int = 10_000, seed: int = 42) -> pd.DataFrame:
+def branched(state: Path, branch: Branch, batches: int = 0, end: int = 10_000, seed: int = 42) -> pd.DataFrame:
     """The rows of one branch of a seed's run, from a state saved at its start."""
     learner = StudyLearner(TrainConfig(seed=seed))
     learner.load(state)
-    take(learner, BRANCHES[name], batches)
-    return pd.DataFrame(followed(learner, end)).assign(branch=name, batches=batches)
+    take(learner, branch, batches)
+    return pd.DataFrame(followed(learner, end))
 
 
 def load_waits() -> pd.DataFrame:
     """The shipped rows of all branches: branch, batches, step and the accuracy of the four late places."""
     return pd.read_csv(shipped_file("history/waits.csv"))
+
+
+def load_aside() -> pd.DataFrame:
+    """The shipped rows of the changes in `ASIDE`: draw, share, step and the accuracy of the four late places."""
+    return pd.read_csv(shipped_file("history/waits-aside.csv"))
 
 
 def load_other_waits() -> pd.DataFrame:
@@ -243,7 +263,7 @@ def load_release() -> pd.DataFrame:
 
 
 def load_self_reading() -> pd.DataFrame:
-    """The shipped rows of `self_reading` at step `READ_AT` of ten runs, indexed by seed."""
+    """The shipped rows of `self_reading` at the steps `READ_AT` of ten runs, indexed by seed."""
     return pd.read_csv(shipped_file("history/reading.csv"), index_col="seed")
 
 

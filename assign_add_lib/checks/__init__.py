@@ -14,7 +14,7 @@ from .chapter_07 import irrelevance, rote, singles_out, sparing, subtracting
 from .chapter_08 import flattened, same_head, separating, with_directions
 from .chapter_09 import closed, instead, needed, rival, swapped
 from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previous, uneven_answer
-from .chapter_11 import by_exclusion, chance_level, latecomers, one_lever, steps_to_half
+from .chapter_11 import basin_depth, by_exclusion, one_lever
 from .chapter_12 import as_of, least_share, lower_rank, soon
 from .chapter_13 import control, enough_step, null, number_operand, sure_share
 from .chapter_15 import encoder_share, features, few_examples, gap, other_modules

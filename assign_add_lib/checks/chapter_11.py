@@ -10,27 +10,6 @@ import torch
 from .common import as_tensor, exercise, expect
 
 
-@exercise
-def chance_level(answer: Callable) -> None:
-    """Exercise 11.1: `answer(n)` is the mean of `qk1_num_to_prev_var` over independent random scores of n positions."""
-    for n in (3, 4, 12, random.randint(5, 20)):
-        candidates = [[j for j in range(i) if j != i - 2] for i in range(1, n)]
-        truth = sum(1 / len(each) for each in candidates) / (n - 1)
-        given = answer(n)
-        expect(given is not None, "your function returns nothing yet")
-        given = float(as_tensor(given, (), "the answer"))
-        kept = sum(1 / i for i in range(1, n)) / (n - 1)
-        hint = ""
-        if abs(given - kept) < 1e-6:
-            hint = "; the position two back is left out"
-        elif abs(given * (n - 1) - truth * (n - 1) + 1) < 1e-6:
-            hint = "; position 1 counts, and has one candidate"
-        elif abs(given - truth * (n - 1) / n) < 1e-6:
-            hint = "; the share is of positions 1 to n - 1"
-        words = f"for {n} positions it gives {given:.4f}; the candidates of each add up to {truth:.4f}{hint}"
-        expect(abs(given - truth) < 1e-6, words)
-
-
 def _exclusion(s: int, V: int, slots: int, N: int) -> float:
     """By going through all sets of other variables."""
     total = 0.0
@@ -43,7 +22,7 @@ def _exclusion(s: int, V: int, slots: int, N: int) -> float:
 
 @exercise
 def by_exclusion(answer: Callable) -> None:
-    """Exercise 11.2: `answer(s, V, slots, N)` is the expected accuracy of a solver that cannot tell s variables apart."""
+    """Exercise 11.1: `answer(s, V, slots, N)` is the expected accuracy of a solver that cannot tell s variables apart."""
     for s, V, slots, N in ((2, 6, 3, 7), (1, 6, 3, 7), (6, 6, 3, 7), (3, 8, 4, 11), (4, 12, 6, 59)):
         truth, given = _exclusion(s, V, slots, N), answer(s, V, slots, N)
         expect(given is not None, "your function returns nothing yet")
@@ -62,74 +41,34 @@ def by_exclusion(answer: Callable) -> None:
         expect(abs(given - truth) < 1e-6, words)
 
 
-def _arrives(values: list[float], steps: list[int], level: float) -> float:
-    """The first step whose later dips below the level all last at most two rows; infinity where there is none."""
-    for i, value in enumerate(values):
-        low = [each < level for each in values[i:]]
-        if value >= level and not any(all(low[j : j + 3]) for j in range(len(low) - 2)):
-            return steps[i]
-    return float("inf")
-
-
 @exercise
-def latecomers(answer: Callable) -> None:
-    """Exercise 11.3: `answer(accuracy, reference, level, wait)` is the set of columns that arrive late, or never."""
-    names, steps = ["c left", "c right", "d left", "k right", "l right", "k left"], [*range(0, 4000, 100)]
-    for _ in range(40):
-        starts = [random.randrange(0, 10) for _ in range(3)] + [random.choice((5, 20, 25, 99)) for _ in range(3)]
-        table = {name: [0.9 * (i >= start) + 0.05 for i in range(len(steps))] for name, start in zip(names, starts)}
-        for name in names[3:]:
-            early = random.randrange(5)
-            table[name][early : early + 3] = [0.95] * 3  # a short stay above the level, long before
-            table[name][30] = 0.1  # a brief dip
-        came = {name: _arrives(values, steps, 0.9) for name, values in table.items()}
-        last, wait = max(came[name] for name in names[:3]), random.choice((500, 1000))
-        if random.random() < 0.3:
-            table["l right"] = [0.9 * (100 * i >= last + wait) + 0.05 for i in range(len(steps))]
-            came["l right"] = _arrives(table["l right"], steps, 0.9)
-        truth = {name for name in names[3:] if came[name] > last + wait}
-        given = answer(pd.DataFrame(table, steps), names[:3], 0.9, wait)
+def basin_depth(answer: Callable) -> None:
+    """Exercise 11.2: `answer(curve)` is how far one must climb at least from a curve's lowest point to leave the window."""
+    hints = {
+        "the easier of the two sides counts": lambda left, low, right: max(max(left), max(right)) - low,
+        "the highest point of a side counts, not its end": lambda left, low, right: min(left[0], right[-1]) - low,
+        "the climb starts at the lowest point, not at 0": None,
+    }
+    for number in range(40):
+        losses = [random.randint(0, 900) / 100 for _ in range(random.randint(5, 17))]
+        lowest = (0, len(losses) - 1, *[random.randrange(len(losses))] * 8)[number % 10]
+        losses[lowest] = -0.5
+        left, right = losses[: lowest + 1], losses[lowest:]
+        amounts = [0.5 * (i - len(losses) // 2) for i in range(len(losses))]
+        truth = min(max(left), max(right)) + 0.5
+        given = answer(pd.Series(losses, amounts))
         expect(given is not None, "your function returns nothing yet")
-        given = set(given)
-        expect(not given & set(names[:3]), "columns in the reference do not belong to the set")
-        for name in names[3:]:
-            hint = ""
-            if (name in given) != (name in truth):
-                hint = "; a column that never arrives is late" if came[name] == float("inf") else ""
-                crossed = next((step for step, value in zip(steps, table[name]) if value >= 0.9), None)
-                if not hint and crossed is not None and (crossed > last + wait) == (name in given):
-                    hint = "; a first crossing is no arrival"
-            says = ("it is in the set", "it is not in the set")[name not in given]
-            words = f"{name} arrives at {came[name]}, the last of the reference at {last}, wait is {wait}: {says}{hint}"
-            expect((name in given) == (name in truth), words)
-
-
-@exercise
-def steps_to_half(answer: Callable) -> None:
-    """Exercise 11.4: `answer(p, q, lr)` is how many steps of gradient descent on (1 - pq)^2 bring pq to a half."""
-    cases = [(0.1, 0.1, 0.01), (0.8, 0.7, 0.01), (0.1, -0.1, 0.05), (-0.3, -0.2, 0.02)]
-    cases += [(random.uniform(0.01, 0.5), random.uniform(0.01, 0.5), random.choice([0.01, 0.03])) for _ in range(8)]
-    expect(answer(*cases[1]) is not None, "your function returns nothing yet")
-    for p, q, lr in cases:
-        weights, truth, steps = torch.tensor([p, q], dtype=torch.float64, requires_grad=True), None, 0
-        while truth is None and steps <= 10_000 and float(weights.detach().abs().sum()) > 1e-9:
-            if float(weights.detach().prod()) >= 0.5:
-                truth = steps
-                break
-            with torch.enable_grad():
-                (gradient,) = torch.autograd.grad((1 - weights.prod()) ** 2, weights)
-            weights = (weights.detach() - lr * gradient).requires_grad_()
-            steps += 1
-        given = answer(p, q, lr)
-        words = f"from p = {p:.3f}, q = {q:.3f} with lr = {lr} it gives {given}; gradient descent takes {truth}"
-        off = given is not None and truth is not None and abs(int(given) - truth) == 1
-        hint = "; do both weights move at once, and does a start above a half take 0 steps?" if off else ""
-        expect((given is None) == (truth is None) and (given is None or int(given) == truth), words + hint)
+        given = float(as_tensor(given, (), "the answer"))
+        at_zero = min(max(left), max(right)) - losses[len(losses) // 2]
+        wrong = [at_zero if way is None else way(left, -0.5, right) for way in hints.values()]
+        hint = next((f"; {words}" for words, value in zip(hints, wrong) if abs(given - value) < 1e-6), "")
+        words = f"for losses {losses} it gives {given:.2f}, not {truth:.2f}{hint}"
+        expect(abs(given - truth) < 1e-5, words)
 
 
 @exercise
 def one_lever(answer: Callable) -> None:
-    """Exercise 11.5: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
+    """Exercise 11.3: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
     for _ in range(12):
         d, n = random.randint(5, 12), random.randint(1, 4)
         embedding, vectors = torch.randn(d, dtype=torch.float64), torch.randn(n, d, dtype=torch.float64)

@@ -4,21 +4,9 @@ from math import comb
 
 import torch
 
-from assign_add_lib.analysis.phases import arrival
-
-
-def table_chance(left_out=True, first=True, of=-1):
-    """An answer to exercise 11.1 with a mistake."""
-
-    def chance_level(n):
-        counts = [1, 1, *range(2, n - 1)][: n - 1] if left_out else [*range(1, n)]
-        return sum(1 / count for count in counts[0 if first else 1 :]) / (n + of)
-
-    return chance_level
-
 
 def exclusion(ties=True, more=0, everyone=False):
-    """An answer to exercise 11.2 with a mistake."""
+    """An answer to exercise 11.1 with a mistake."""
 
     def by_exclusion(s, V, slots, N):
         s, total = V if everyone else min(s + more, V), 0
@@ -31,41 +19,20 @@ def exclusion(ties=True, more=0, everyone=False):
     return by_exclusion
 
 
-def late(never=True, first=False, nearest=max, more=0, everyone=False, strict=True):
-    """An answer to exercise 11.3 with a mistake."""
+def basin(side=min, ends=False, start=None):
+    """An answer to exercise 11.2 with a mistake."""
 
-    def latecomers(accuracy, reference, level, wait):
-        came = {}
-        for place in accuracy:
-            above = accuracy[place] >= level
-            came[place] = arrival(accuracy[place], level) if not first else (above.idxmax() if above.any() else None)
-        last = nearest(came[place] for place in reference) + more
-        others = [place for place in accuracy if everyone or place not in reference]
-        gone = {place for place in others if came[place] is None} if never else set()
-        known = {place: came[place] - last - wait for place in others if came[place] is not None}
-        return gone | {place for place, late in known.items() if late > 0 or (late == 0 and not strict) or place in reference}
+    def basin_depth(curve):
+        lowest = curve.idxmin()
+        left, right = curve[:lowest], curve[lowest:]
+        highest = (left.iloc[0], right.iloc[-1]) if ends else (left.max(), right.max())
+        return side(highest) - curve[lowest if start is None else start]
 
-    return latecomers
-
-
-def descent(order="both", first=0, factor=2):
-    """An answer to exercise 11.4 with a mistake."""
-
-    def steps_to_half(p, q, lr):
-        for step in range(first, 10_001):
-            if p * q >= 0.5:
-                return step
-            slope = factor * (1 - p * q)
-            old = p
-            p = p + lr * slope * q
-            q = q + lr * slope * (old if order == "both" else p)
-        return None
-
-    return steps_to_half
+    return basin_depth
 
 
 def lever(shortest=True, others=True, sign=1, inside=False):
-    """An answer to exercise 11.5 with a mistake."""
+    """An answer to exercise 11.3 with a mistake."""
 
     def one_lever(embedding, vectors, index, value):
         V = vectors if others else vectors[index : index + 1]
@@ -81,10 +48,6 @@ def lever(shortest=True, others=True, sign=1, inside=False):
 
 
 MISTAKES = [
-    ("chance_level", table_chance(left_out=False), "two back is left out"),
-    ("chance_level", table_chance(first=False), "position 1 counts"),
-    ("chance_level", table_chance(of=0), "positions 1 to n - 1"),
-    ("chance_level", lambda n: 1 / n, "it gives"),
     ("by_exclusion", exclusion(ties=False), "equal to the right one"),
     ("by_exclusion", exclusion(more=1), "is one of the s"),
     ("by_exclusion", exclusion(everyone=True), "are candidates"),
@@ -93,22 +56,15 @@ MISTAKES = [
     ("one_lever", lever(others=False), "other rows"),
     ("one_lever", lever(sign=-1), "the product with row"),
     ("one_lever", lever(inside=True), "writes into"),
-    ("latecomers", late(never=False), "never arrives is late"),
-    ("latecomers", late(first=True), "first crossing is no arrival"),
-    ("latecomers", late(nearest=min), "the last of the reference"),
-    ("latecomers", late(strict=False), "it is in the set"),
-    ("latecomers", late(everyone=True), "columns in the reference"),
-    ("steps_to_half", descent(order="one"), "gradient descent takes"),
-    ("steps_to_half", descent(first=1), "do both weights move at once"),
-    ("steps_to_half", descent(factor=1), "gradient descent takes"),
-    ("steps_to_half", descent(factor=-2), "gradient descent takes"),
+    ("basin_depth", basin(side=max), "easier of the two sides"),
+    ("basin_depth", basin(ends=True), "not its end"),
+    ("basin_depth", basin(start=0.0), "starts at the lowest point"),
+    ("basin_depth", lambda curve: 0.0, "it gives"),
 ]
 
 RIGHT = [
-    ("chance_level", table_chance()),
     ("by_exclusion", exclusion()),
-    ("latecomers", late()),
+    ("basin_depth", basin()),
     ("one_lever", lever()),
     ("one_lever", lambda e, V, i, x: e + torch.linalg.pinv(V)[:, i] * (x - V[i] @ e)),
-    ("steps_to_half", descent()),
 ]

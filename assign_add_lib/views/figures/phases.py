@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from .style import GREY, INK, VERMILION, WIDTH
+from .style import INK, VERMILION, WIDTH
 
 
 def place_maps(
@@ -55,17 +55,16 @@ def loss_by_lever(panels: Mapping[str, Mapping[str, pd.Series]], marks: Mapping[
 
 
 def release_panels(rows: pd.DataFrame, names: Sequence[str], window: tuple[int, int]) -> Figure:
-    """The columns `own`, `pull` and `number` of each name, in three rows of panels: all steps, and a window of them."""
-    figure, panels = plt.subplots(3, 2, figsize=(WIDTH, 5.6), sharey="row", width_ratios=(1.5, 1))
-    labels = {"own": "own", "pull": "pull on own", "number": "attention"}
+    """The columns `pull` and `number` of each name, in two rows of panels: all steps, and a window of them."""
+    figure, panels = plt.subplots(2, 2, figsize=(WIDTH, 4), sharey="row", width_ratios=(1.5, 1))
+    labels = {"pull": "pull on own", "number": "attention"}
     for axes_column, part in zip(panels.T, (rows, rows.loc[slice(*window)])):
         for axes, what in zip(axes_column, labels):
             for name, line in zip(names, ("-", "--")):
                 values = part[f"{what} {name}"]
-                axes.plot(values if what == "own" else values[values > 0], line, label=name)
-        axes_column[0].axhline(0, color=GREY, linewidth=0.7)
-        axes_column[2].set_xlabel("training step")
+                axes.plot(values[values > 0], line, label=name)
+        axes_column[1].set_xlabel("training step")
     for axes, what in zip(panels[:, 0], labels):
-        axes.set(ylabel=labels[what], yscale="linear" if what == "own" else "log")
+        axes.set(ylabel=labels[what], yscale="log")
     panels[0, 0].legend()
     return figure

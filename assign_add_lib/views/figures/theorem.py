@@ -15,20 +15,11 @@ from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, VERMILION, WIDTH
 
 LOOKS = {"0-var": "--", "1-var": "-", "2-var": "-."}
 ENTRIES = {"signal": "-", "all assigned numbers": "--", "variables": "-.", "left operand": ":"}
-OUTLINES = {
-    "S": ("moved\nvariables", "moved variables"),
-    "operand": ("13", "15 and ="),
-    "all assigned": ("moved\nvariables", "15 and ="),
-    "slots": ("number slots", "15 and ="),
-    "all variables": ("variables", "15 and ="),
-    "asked variable": ("variables", "moved variables"),
-    "1/N": ("numbers", "15 and ="),
-}
 
 
 def peaks(contents: Sequence[Tensor], outputs: Sequence[Tensor], marked: Sequence[int], right: int) -> Figure:
     """Draw the content (N,) left and the output (N,) right, a row for each; numbers in `marked` are named, `right` is red."""
-    figure, panels = plt.subplots(len(contents), 2, figsize=(WIDTH, 3.6), sharex=True)
+    figure, panels = plt.subplots(len(contents), 2, figsize=(WIDTH, 3.6), sharex=True, squeeze=False)
     for (left, beside), content, output in zip(panels, contents, outputs):
         n = np.arange(len(content))
         left.bar(n, content, color=GREY, width=0.9)
@@ -57,16 +48,25 @@ def update_blocks(task: Task, update: Tensor) -> Figure:
         ("moved\nnumbers", span["moved number"], 0.06),
     ]
     columns = [
-        ("15 and =", [p + task.last, task.equal], 1.8),
+        (always := f"{task.last} and =", [p + task.last, task.equal], 1.8),
         ("moved variables", span["moved variable"], 0.9),
         ("moved numbers", span["moved number"], 0.1),
     ]
-    return block_matrix(update, rows, columns, OUTLINES)
+    outlines = {
+        "S": ("moved\nvariables", "moved variables"),
+        "operand": (str(task.left), always),
+        "all assigned": ("moved\nvariables", always),
+        "slots": ("number slots", always),
+        "all variables": ("variables", always),
+        "asked variable": ("variables", "moved variables"),
+        "1/N": ("numbers", always),
+    }
+    return block_matrix(update, rows, columns, outlines)
 
 
 def outcomes_by_step(shares: Sequence[float], results: dict[str, list[tuple[dict, dict]]]) -> Figure:
     """Draw accuracy above and attention below by kind of problem over `shares` of the balanced step, a column for each result."""
-    figure, panels = plt.subplots(2, len(results), figsize=(WIDTH, 4.6), sharex=True, sharey=True)
+    figure, panels = plt.subplots(2, len(results), figsize=(WIDTH, 4.6), sharex=True, sharey=True, squeeze=False)
     for column, (title, rows) in enumerate(results.items()):
         for row, words in enumerate(("accuracy", "attention on both")):
             for kind, look in LOOKS.items():
@@ -81,7 +81,7 @@ def outcomes_by_step(shares: Sequence[float], results: dict[str, list[tuple[dict
 
 def entries_by_step(readings: dict[str, pd.DataFrame], changes: dict[str, int]) -> Figure:
     """Draw accuracies above and entries of W below over the steps, a column for each table; `changes` get a dotted line."""
-    figure, panels = plt.subplots(2, len(readings), figsize=(WIDTH, 4.8), sharex=True, sharey="row")
+    figure, panels = plt.subplots(2, len(readings), figsize=(WIDTH, 4.8), sharex=True, sharey="row", squeeze=False)
     for column, (name, table) in enumerate(readings.items()):
         for kind, look in LOOKS.items():
             panels[0, column].plot(table[kind], look, color=KIND_COLOURS[kind], label=kind)
