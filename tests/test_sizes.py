@@ -354,7 +354,7 @@ def neurons_of_one_wave():
     assert irrelevance == pytest.approx(0, abs=1e-5) and right == 1
 
 
-READINGS = ("own", "equalised", "without_rest", "half_half", "logits_at_equal", "larger_share", "tally", "trained_on",
+READINGS = ("own", "equalised", "without_rest", "half_half", "clean_uneven", "logits_at_equal", "larger_share", "tally", "trained_on",
             "between", "drawn_from", "with_stranger", "favouring", "module_trained_on")
 
 
@@ -372,6 +372,7 @@ def readings_overruled():
     alone = reading.without_rest(pattern, two)
     same(alone.sum(1), torch.ones(len(alone)))
     same(alone.gather(1, two)[:, 0] * read.sum(1), read[:, 0])
+    same(reading.clean_uneven(pattern, two), alone)
     assert set(reading.half_half(pattern, two).flatten().tolist()) == {0, 0.5}
     pairs, draw = torch.tensor([[0, 1], [1, 2], [2, 2]]), torch.Generator().manual_seed(0)
     chosen = torch.arange(N) == 1
