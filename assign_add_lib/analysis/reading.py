@@ -42,8 +42,7 @@ def clean_uneven(pattern: Tensor, two: Tensor) -> Tensor:
     return without_rest(pattern.detach(), two)
 
 
-ARMS = {"own": own, "equalised": equalised, "without rest": without_rest, "half and half": half_half,
-        "clean, uneven": clean_uneven}
+ARMS = {"own": own, "equalised": equalised, "without rest": without_rest, "clean, uneven": clean_uneven, "half and half": half_half}
 
 
 def logits_at_equal(weights: Weights, tokens: Tensor, read: Callable) -> tuple[Tensor, Tensor]:
