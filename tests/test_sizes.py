@@ -354,8 +354,8 @@ def neurons_of_one_wave():
     assert irrelevance == pytest.approx(0, abs=1e-5) and right == 1
 
 
-READINGS = ("own", "equalised", "without_rest", "half_half", "clean_uneven", "logits_at_equal", "larger_share", "tally", "trained_on",
-            "between", "drawn_from", "with_stranger", "favouring", "module_trained_on")
+READINGS = ("own", "equalised", "without_rest", "half_half", "clean_uneven", "logits_at_equal", "larger_share", "tally",
+            "trained_on", "between", "drawn_from", "with_stranger", "favouring", "module_trained_on")
 
 
 @calls(*(f"analysis.reading.{name}" for name in READINGS))

@@ -42,7 +42,8 @@ def clean_uneven(pattern: Tensor, two: Tensor) -> Tensor:
     return without_rest(pattern.detach(), two)
 
 
-ARMS = {"own": own, "equalised": equalised, "without rest": without_rest, "clean, uneven": clean_uneven, "half and half": half_half}
+ARMS = {"own": own, "equalised": equalised, "without rest": without_rest,
+        "clean, uneven": clean_uneven, "half and half": half_half}
 
 
 def logits_at_equal(weights: Weights, tokens: Tensor, read: Callable) -> tuple[Tensor, Tensor]:
