@@ -294,6 +294,7 @@ def neurons_over_all_pairs():
     "analysis.fourier.pair_accuracy",
     "analysis.fourier.answer_part",
     "analysis.fourier.distance_irrelevance",
+    "analysis.fourier.distance_spread",
     "analysis.fourier.circular_error",
 )
 def logits_of_all_pairs():
@@ -303,6 +304,8 @@ def logits_of_all_pairs():
     same(sum(fourier.answer_part(LOGITS, k) for k in range(4)), L)
     within = [np.std([L[x, (x + d) % N] for x in range(N)]) for d in range(N)]
     assert fourier.distance_irrelevance(LOGITS) == pytest.approx(np.mean(within) / L.std())
+    means = [np.mean([L[x, (x + d) % N] for x in range(N)]) for d in range(N)]
+    assert fourier.distance_spread(LOGITS) == pytest.approx((np.std(means), np.mean(np.square(within)) ** 0.5))
     same(fourier.circular_error(torch.tensor(6.0), torch.tensor(0.5)), 5.5 - 2 * math.pi)
 
 
