@@ -820,6 +820,9 @@ def parts_of_the_story_are_taken_away():
     "analysis.controls.mixed_pool",
     "analysis.controls.shares_of_variance",
     "analysis.controls.terms_at_right",
+    "analysis.controls.road_closed",
+    "analysis.controls.key_at_right",
+    "analysis.controls.problems_with_number_right",
 )
 def controls_are_counted():
     run = SimpleNamespace(weights=lambda: WEIGHTS, task=TASK, split=SPLIT)
@@ -831,6 +834,20 @@ def controls_are_counted():
     left = TOKENS[TASK.kind_of(TOKENS) == 1]
     terms, block = controls.terms_at_right(WEIGHTS, left), circuits.variable_identity(WEIGHTS)
     A = trace(WEIGHTS, left).pattern[:, 0]
+    held = WEIGHTS.to_transformer_lens()
+    run = SimpleNamespace(weights=lambda: WEIGHTS, task=TASK, split=SPLIT)
+    drawn, right = controls.problems_with_number_right(run, 60, torch.Generator().manual_seed(0))
+    assert (TASK.kind_of(drawn) == 1).all() and torch.equal(right, TASK.right_answers(drawn))
+    fits = controls.key_at_right(held, WEIGHTS, drawn, right, torch.Generator().manual_seed(0))
+    own = forward(WEIGHTS, drawn)[:, -1].argmax(1)
+    assert torch.equal(fits["the network"], own == right)
+    ((name, act),) = controls.road_closed(WEIGHTS, left)
+    stream = trace(WEIGHTS, left).resid_pre
+    key = act(torch.zeros(len(left), T, 1, WEIGHTS.W_K.shape[-1]), None)
+    for b in range(len(left)):
+        image = stream[b, TASK.left] @ WEIGHTS.W_V[0] @ WEIGHTS.W_O[0] @ WEIGHTS.W_K[1]
+        close(key[b, TASK.right, 0], -A[b, TASK.right, TASK.left] * image)
+    assert name == "blocks.1.attn.hook_k" and not key[:, : TASK.right].any() and not key[:, TASK.right + 1 :].any()
     for b, ids in enumerate(left.tolist()):
         pairs = [(i, j) for i in range(T) for j in range(T - 1) if ids[i] >= 10 and ids[j] >= 10]
         each = {(i, j): A[b, -1, i] * A[b, T - 2, j] * block[ids[i] - 10, ids[j] - 10] for i, j in pairs}

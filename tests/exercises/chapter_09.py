@@ -129,6 +129,7 @@ MISTAKES = [
     ("closed", closing("v"), "not the logits"),
     ("rival", lambda base, source: causal.counterfactual(base, source, "asked", STUDY), "our own program"),
     ("rival", lambda base, source: STUDY.right_answers(base), "holds nothing"),
+    ("rival", lambda base, source: torch.where(base[:, 14] % 4 == 0, by_slot(base, source), STUDY.right_answers(base)), "hard to"),
     ("rival", lambda base, source: STUDY.right_answers(source)[:5], "shape"),
     ("rival", lambda base, source: STUDY.right_answers(source) + 59, "not numbers"),
     ("rival", lambda base, source: (base[:, 14] + source[:, 14]) % 59, "the base's own"),
