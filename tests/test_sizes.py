@@ -843,7 +843,7 @@ def controls_are_counted():
     assert torch.equal(fits["the network"], own == right)
     ((name, act),) = controls.road_closed(WEIGHTS, left)
     stream = trace(WEIGHTS, left).resid_pre
-    key = act(torch.zeros(len(left), T, 1, WEIGHTS.W_K.shape[-1]), None)
+    key = act(stream.new_zeros(len(left), T, 1, WEIGHTS.W_K.shape[-1]), None)
     for b in range(len(left)):
         image = stream[b, TASK.left] @ WEIGHTS.W_V[0] @ WEIGHTS.W_O[0] @ WEIGHTS.W_K[1]
         close(key[b, TASK.right, 0], -A[b, TASK.right, TASK.left] * image)
