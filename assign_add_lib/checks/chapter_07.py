@@ -5,7 +5,6 @@ import random
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
 
 from ..analysis import fourier
 from ..task import STUDY, Split
@@ -79,7 +78,7 @@ def weighted(answer: Callable) -> None:
 
 @exercise
 def one_face(answer: Callable) -> None:
-    """Exercise 7.4: `answer(k, phase_in, amplitude_in, phase_out, amplitude_out)` are logits (59, 59, 59) of waves of frequency k."""
+    """Exercise 7.4: `answer(k, phase_in, amplitude_in, phase_out, amplitude_out)` are logits of waves of frequency k."""
     N = STUDY.n_numbers
     for k in random.sample(range(1, N // 2 + 1), 2):
         phase_in, phase_out = 2 * math.pi * torch.rand(2, 7, dtype=torch.float64)

@@ -190,7 +190,8 @@ def rival(answer: Callable) -> None:
     ours = given == counterfactual(base, source, "asked", STUDY)
     expect(ours.double().mean() < 0.9, "that is our own program with another variable asked; a rival must answer otherwise")
     kept = given == STUDY.right_answers(base)
-    expect(kept.double().mean() < 0.9, "that is the program in which the site holds nothing; the column `nothing` has tried it already")
+    words = "that is the program in which the site holds nothing; the column `nothing` has tried it already"
+    expect(kept.double().mean() < 0.9, words)
     apart = (~ours & ~kept).double().mean().item()
     words = "so the two are hard to tell apart; it should differ from both in at least half"
     expect(apart >= 0.5, f"in only {apart:.0%} of the pairs your rival gives neither our answer nor the base's own, {words}")
