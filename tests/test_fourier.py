@@ -116,6 +116,9 @@ def test_right_logits_accuracy_and_irrelevance_by_loops(logits):
     assert fourier.pair_accuracy(logits) == pytest.approx(np.mean(correct))
     inner = [np.std([L[x, y] for x in range(n) for y in range(n) if (y - x) % n == d]) for d in range(n)]
     assert fourier.distance_irrelevance(logits) == pytest.approx(np.mean(inner) / np.std(L))
+    between, within = fourier.distance_spread(logits)
+    assert within == pytest.approx(np.sqrt(np.mean(np.square(inner))))
+    assert between**2 + within**2 == pytest.approx(np.var(L))  # the law of total variance
 
 
 def test_irrelevance_at_its_two_ends():

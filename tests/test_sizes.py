@@ -298,6 +298,7 @@ def neurons_over_all_pairs():
     "analysis.fourier.pair_accuracy",
     "analysis.fourier.answer_part",
     "analysis.fourier.distance_irrelevance",
+    "analysis.fourier.distance_spread",
     "analysis.fourier.circular_error",
 )
 def logits_of_all_pairs():
@@ -307,6 +308,8 @@ def logits_of_all_pairs():
     same(sum(fourier.answer_part(LOGITS, k) for k in range(4)), L)
     within = [np.std([L[x, (x + d) % N] for x in range(N)]) for d in range(N)]
     assert fourier.distance_irrelevance(LOGITS) == pytest.approx(np.mean(within) / L.std())
+    means = [np.mean([L[x, (x + d) % N] for x in range(N)]) for d in range(N)]
+    assert fourier.distance_spread(LOGITS) == pytest.approx((np.std(means), np.mean(np.square(within)) ** 0.5))
     same(fourier.circular_error(torch.tensor(6.0), torch.tensor(0.5)), 5.5 - 2 * math.pi)
 
 
@@ -358,8 +361,8 @@ def neurons_of_one_wave():
     assert irrelevance == pytest.approx(0, abs=1e-5) and right == 1
 
 
-READINGS = ("own", "equalised", "without_rest", "half_half", "logits_at_equal", "larger_share", "tally", "trained_on",
-            "between", "drawn_from", "with_stranger", "favouring", "module_trained_on")
+READINGS = ("own", "equalised", "without_rest", "half_half", "clean_uneven", "logits_at_equal", "larger_share", "tally",
+            "trained_on", "between", "drawn_from", "with_stranger", "favouring", "module_trained_on")
 
 
 @calls(*(f"analysis.reading.{name}" for name in READINGS))
@@ -376,6 +379,7 @@ def readings_overruled():
     alone = reading.without_rest(pattern, two)
     same(alone.sum(1), torch.ones(len(alone)))
     same(alone.gather(1, two)[:, 0] * read.sum(1), read[:, 0])
+    same(reading.clean_uneven(pattern, two), alone)
     assert set(reading.half_half(pattern, two).flatten().tolist()) == {0, 0.5}
     pairs, draw = torch.tensor([[0, 1], [1, 2], [2, 2]]), torch.Generator().manual_seed(0)
     chosen = torch.arange(N) == 1
@@ -822,6 +826,9 @@ def parts_of_the_story_are_taken_away():
     "analysis.controls.mixed_pool",
     "analysis.controls.shares_of_variance",
     "analysis.controls.terms_at_right",
+    "analysis.controls.road_closed",
+    "analysis.controls.key_at_right",
+    "analysis.controls.problems_with_number_right",
 )
 def controls_are_counted():
     run = SimpleNamespace(weights=lambda: WEIGHTS, task=TASK, split=SPLIT)
@@ -833,6 +840,20 @@ def controls_are_counted():
     left = TOKENS[TASK.kind_of(TOKENS) == 1]
     terms, block = controls.terms_at_right(WEIGHTS, left), circuits.variable_identity(WEIGHTS)
     A = trace(WEIGHTS, left).pattern[:, 0]
+    held = WEIGHTS.to_transformer_lens()
+    run = SimpleNamespace(weights=lambda: WEIGHTS, task=TASK, split=SPLIT)
+    drawn, right = controls.problems_with_number_right(run, 60, torch.Generator().manual_seed(0))
+    assert (TASK.kind_of(drawn) == 1).all() and torch.equal(right, TASK.right_answers(drawn))
+    fits = controls.key_at_right(held, WEIGHTS, drawn, right, torch.Generator().manual_seed(0))
+    own = forward(WEIGHTS, drawn)[:, -1].argmax(1)
+    assert torch.equal(fits["the network"], own == right)
+    ((name, act),) = controls.road_closed(WEIGHTS, left)
+    stream = trace(WEIGHTS, left).resid_pre
+    key = act(stream.new_zeros(len(left), T, 1, WEIGHTS.W_K.shape[-1]), None)
+    for b in range(len(left)):
+        image = stream[b, TASK.left] @ WEIGHTS.W_V[0] @ WEIGHTS.W_O[0] @ WEIGHTS.W_K[1]
+        close(key[b, TASK.right, 0], -A[b, TASK.right, TASK.left] * image)
+    assert name == "blocks.1.attn.hook_k" and not key[:, : TASK.right].any() and not key[:, TASK.right + 1 :].any()
     for b, ids in enumerate(left.tolist()):
         pairs = [(i, j) for i in range(T) for j in range(T - 1) if ids[i] >= 10 and ids[j] >= 10]
         each = {(i, j): A[b, -1, i] * A[b, T - 2, j] * block[ids[i] - 10, ids[j] - 10] for i, j in pairs}

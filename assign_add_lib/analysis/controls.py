@@ -84,28 +84,50 @@ def _asked_by_kind(run: Run, lens, w: Weights, size: int) -> list[Row]:
     return rows
 
 
-def _key_at_right(run: Run, lens, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
-    task, key = run.task, "blocks.1.attn.hook_k"
-    tokens, right = evaluation_populations(run.split)["1-var train"].sample(6 * size, generator)
-    left = task.kind_of(tokens) == 1
-    tokens, right = tokens[left], right[left]
+def road_closed(weights: Weights, tokens: Tensor) -> list[Hook]:
+    """Hooks that take what layer 1 moved from the left operand's position to the right one's out of layer 2's key there."""
+    task, seen = weights.task, trace(weights, tokens)
+    moved = seen.pattern[:, 0, task.right, task.left, None] * (seen.resid_pre[:, task.left] @ OV(weights, 1))
+    key = "blocks.1.attn.hook_k"
+
+    def act(held: Tensor, hook) -> Tensor:
+        return held.index_add(1, held.new_tensor([task.right], dtype=torch.long), -(moved @ weights.W_K[1])[:, None, None])
+
+    return [(key, act)]
+
+
+def key_at_right(lens, weights: Weights, tokens: Tensor, right: Tensor, generator: torch.Generator) -> dict[str, Tensor]:
+    """Which problems such as b+19 (batch,) are answered right when the key of the typed number loses what it knows of names."""
+    task, key = weights.task, "blocks.1.attn.hook_k"
     held = seen_at(lens, tokens, [key])[key]
     drawn = torch.randint(len(held), (20, len(held)), generator=generator)
     names = tokens[:, task.left]
     other = held[drawn.gather(0, (names[drawn] != names).int().argmax(0, keepdim=True))[0]]  # of another name
-    terms = terms_at_right(w, tokens)
+    terms = terms_at_right(weights, tokens)
 
     def less(part: str) -> list[Hook]:
         return [add_to_scores(2, for_equal(at(tokens, task.right) * -terms[part][:, None], task))]
 
     ways = {
         "the network": [],
-        **typed_number_unnamed(lens, w, tokens),
+        **typed_number_unnamed(lens, weights, tokens),
         "the key of another name there": [put_back(key, other, task.right)],
         "no block term of other names there": less("other names"),
         "no block term through 13 there": less("through the left operand's position"),
+        "the road from 13 closed": road_closed(weights, tokens),
     }
-    fits = {name: answers(lens, tokens, hooks) == right for name, hooks in ways.items()}
+    return {name: answers(lens, tokens, hooks) == right for name, hooks in ways.items()}
+
+
+def problems_with_number_right(run: Run, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Problems such as b+19 of the training law and their answers: about half of `size`."""
+    tokens, right = evaluation_populations(run.split)["1-var train"].sample(size, generator)
+    left = run.task.kind_of(tokens) == 1
+    return tokens[left], right[left]
+
+
+def _key_at_right(run: Run, lens, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
+    fits = key_at_right(lens, w, *problems_with_number_right(run, 6 * size, generator), generator)
     p = sign_test(fits["no block term there"], fits["the key of another name there"])[2]
     rows = [("key at 14", "b + 19", name, _share(each)) for name, each in fits.items()]
     return [*rows, ("key at 14", "b + 19", "p: no block term, or another name's key", p)]

@@ -201,6 +201,16 @@ def distance_irrelevance(logits: Tensor) -> float:
     return (by_distance.std(1, correction=0).mean() / L.std(correction=0)).item()
 
 
+def distance_spread(logits: Tensor) -> tuple[float, float]:
+    """The right answer's logit L by distance: standard deviation of its mean between the d, and root mean variance within them.
+
+    Their squares add up to the variance of all L[x, x + d], from logits (x, y, q).
+    """
+    L, x = right_logits(logits).double(), torch.arange(len(logits))
+    by_distance = L[x, (x + x[:, None]) % len(x)]  # (distance, x)
+    return by_distance.mean(1).std(correction=0).item(), by_distance.var(1, correction=0).mean().sqrt().item()
+
+
 def answer_part(logits: Tensor, k: int) -> Tensor:
     """What frequency k, as a wave over q, adds to the right answer's logit, (x, y), from logits (x, y, q)."""
     x = torch.arange(len(logits))

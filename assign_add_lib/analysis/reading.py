@@ -37,7 +37,13 @@ def half_half(pattern: Tensor, two: Tensor) -> Tensor:
     return torch.zeros_like(pattern).scatter(1, two, 0.5)
 
 
-ARMS = {"own": own, "equalised": equalised, "without rest": without_rest, "half and half": half_half}
+def clean_uneven(pattern: Tensor, two: Tensor) -> Tensor:
+    """As `without_rest`, but no gradient reaches the pattern, so that the reading need not become even."""
+    return without_rest(pattern.detach(), two)
+
+
+ARMS = {"own": own, "equalised": equalised, "without rest": without_rest,
+        "clean, uneven": clean_uneven, "half and half": half_half}
 
 
 def logits_at_equal(weights: Weights, tokens: Tensor, read: Callable) -> tuple[Tensor, Tensor]:
@@ -56,7 +62,8 @@ def logits_at_equal(weights: Weights, tokens: Tensor, read: Callable) -> tuple[T
 def trained_on(run, step: int, read: Callable, steps: int, every: int = 300, batch: int = 256) -> Iterator[dict]:
     """Train a run's network on from `step` (fresh AdamW, rate 1e-3, decay 0.02); measures before and after each `every` steps.
 
-    Wrong held-out doubles are counted in the bare circuit, and in the network as trained, with its own attention.
+    Wrong held-out doubles are counted in the bare circuit, and in the network as trained, with its own attention; the larger
+    share is that of its own attention, too, whatever replaces it.
     """
     weights, generator = run.weights(step), torch.Generator().manual_seed(0)
     parts = {name: part.clone().requires_grad_() for name, part in weights.tensors().items()}

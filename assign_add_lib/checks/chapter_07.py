@@ -5,7 +5,6 @@ import random
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
 
 from ..analysis import fourier
 from ..task import STUDY, Split
@@ -55,50 +54,52 @@ def rote(answer: Callable) -> None:
 
 
 @exercise
-def subtracting(answer: Callable) -> None:
-    """Exercise 7.3: `answer(N, ks, alpha, beta)` are the weights of an analytic network for x - y."""
+def weighted(answer: Callable) -> None:
+    """Exercise 7.3: `answer(N, ks, a, b, alpha, beta)` are the weights of an analytic network for ax + by."""
     for N in random.sample((29, 31, 37, 41), 2):
+        a, b = random.sample(range(2, N // 2), 2)
+        b = -b
         ks = torch.tensor(random.sample(range(1, N // 2 + 1), 6)).repeat_interleave(150)
         alpha, beta = 2 * math.pi * torch.rand(2, len(ks))
-        given = answer(N, ks, alpha, beta)
+        given = answer(N, ks, a, b, alpha, beta)
         expect(given is not None, "your function returns nothing yet")
         expect(isinstance(given, tuple | list) and len(given) == 3, "it should return three things: left, right, out")
         n = len(ks)
-        left = as_tensor(given[0], (N, n), "left")
-        right = as_tensor(given[1], (N, n), "right")
+        left, right = (as_tensor(given[i], (N, n), ("left", "right")[i]) for i in (0, 1))
         out = as_tensor(given[2], (n, N), "out")
         best = ((left[:, None] + right).square() @ out).argmax(2)
         x = torch.arange(N)
-        for words, target in (("x + y", x[:, None] + x), ("y - x", x - x[:, None])):
-            expect((best == target % N).float().mean() < 0.9, f"your network computes {words}, not x - y")
-        share = (best == (x[:, None] - x) % N).float().mean().item()
-        expect(share > 0.97, f"modulo {N}, only {share:.0%} of the pairs get x - y")
-
-
-def _irrelevance(table: Tensor, group: Tensor, correction: int = 0) -> float:
-    """The mean over groups of a table's standard deviation inside each, over that of the whole table."""
-    inner = [table[group == each].std(correction=correction) for each in group.unique()]
-    return float(sum(inner) / len(inner) / table.std(correction=correction))
+        for words, s, t in (("x + y", 1, 1), ("ax - by", a, -b), ("bx + ay", b, a)):
+            wrong = (best == (s * x[:, None] + t * x) % N).float().mean() > 0.9
+            expect(not wrong, f"your network computes {words}, not ax + by")
+        share = (best == (a * x[:, None] + b * x) % N).float().mean().item()
+        expect(share > 0.97, f"modulo {N}, with a = {a} and b = {b}, only {share:.0%} of the pairs get ax + by")
 
 
 @exercise
-def irrelevance(answer: Callable) -> None:
-    """Exercise 7.4: `answer(logits)` is the distance irrelevance of logits (x, y, q)."""
-    for N in (5, 7, 11, 13):
-        x = torch.arange(N)
-        logits = torch.randn(N, N, N, dtype=torch.float64) + torch.randn(N, dtype=torch.float64)[(x[:, None] - x) % N, None]
-        given = answer(logits.clone())
-        expect(given is not None, "your function returns nothing yet")
-        given = float(given)
-        right = logits.gather(2, ((x[:, None] + x) % N)[..., None]).squeeze(2)
-        difference, total = (x[:, None] - x) % N, (x[:, None] + x) % N
-        by_sum = abs(given - _irrelevance(right, total)) < 1e-6
-        expect(not by_sum, "the inner standard deviation is over pairs of one difference x - y; yours is over pairs of one sum")
-        best = abs(given - _irrelevance(logits.max(2).values, difference)) < 1e-6
-        expect(not best, "take the logit of the right answer, not the largest logit")
-        truth = _irrelevance(right, difference)
-        near = min(abs(given - truth), abs(given - _irrelevance(right, difference, 1)))  # either standard deviation will do
-        expect(near < 1e-4, f"for logits of shape ({N}, {N}, {N}) it gives {given:.4f}; it should be {truth:.4f}")
+def one_face(answer: Callable) -> None:
+    """Exercise 7.4: `answer(k, phase_in, amplitude_in, phase_out, amplitude_out)` are logits of waves of frequency k."""
+    N = STUDY.n_numbers
+    for k in random.sample(range(1, N // 2 + 1), 2):
+        phase_in, phase_out = 2 * math.pi * torch.rand(2, 7, dtype=torch.float64)
+        amplitude_in, amplitude_out = 0.5 + torch.rand(2, 7, dtype=torch.float64)
+        given = as_tensor(answer(k, phase_in, amplitude_in, phase_out, amplitude_out), (N, N, N), "the logits").double()
+        angle = 2 * math.pi * k * torch.arange(N, dtype=torch.float64)[:, None] / N
+
+        def like(act=torch.relu, into=phase_in, back=phase_out, tall=amplitude_in, tall_out=amplitude_out):
+            read = tall * (angle + into).cos()  # noqa: B023
+            out = (tall_out * (angle + back).cos()).T  # noqa: B023
+            return torch.allclose(given, act(read[:, None] + read) @ out, atol=1e-3)  # noqa: B023
+
+        if like():
+            continue
+        expect(not like(act=torch.square), "the bare circuit's activation is the ReLU, not the square")
+        expect(not like(act=lambda pre: pre), "there is no activation between reading and writing; the bare circuit has the ReLU")
+        words = "the output phase is given; do not replace it by twice the input phase"
+        expect(not like(back=2 * phase_in), words)
+        expect(not like(tall_out=1), "the waves that are written have amplitudes, too")
+        expect(not like(tall=1), "the waves that are read have amplitudes, too")
+        expect(False, "the logits are not those of neurons with these waves; neuron j reads x and y with the same wave")
 
 
 @exercise

@@ -187,7 +187,11 @@ def rival(answer: Callable) -> None:
     own = as_tensor(answer(base, base), (100,), "the answer")
     words = "where base and source are the same problem, nothing is exchanged, and the answer is the base's own"
     expect((own == STUDY.right_answers(base)).all(), words)
-    same = (given == counterfactual(base, source, "asked", STUDY)).double().mean()
-    expect(same < 0.9, "that is our own program with another variable asked; a rival must answer otherwise in many pairs")
-    kept = (given == STUDY.right_answers(base)).double().mean()
-    expect(kept < 0.9, "that is the program in which the site holds nothing; the column `nothing` has tried it already")
+    ours = given == counterfactual(base, source, "asked", STUDY)
+    expect(ours.double().mean() < 0.9, "that is our own program with another variable asked; a rival must answer otherwise")
+    kept = given == STUDY.right_answers(base)
+    words = "that is the program in which the site holds nothing; the column `nothing` has tried it already"
+    expect(kept.double().mean() < 0.9, words)
+    apart = (~ours & ~kept).double().mean().item()
+    words = "so the two are hard to tell apart; it should differ from both in at least half"
+    expect(apart >= 0.5, f"in only {apart:.0%} of the pairs your rival gives neither our answer nor the base's own, {words}")

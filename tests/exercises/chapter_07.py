@@ -4,8 +4,6 @@ import math
 
 import torch
 
-from assign_add_lib.analysis import fourier
-
 
 def memory(on_known, on_unknown=None):
     """A solver by heart, from its logits of right answers (N, N, N) and the size."""
@@ -40,27 +38,24 @@ def last_wins(p, left, right):
     return torch.where(right, torch.maximum(p, 1 - p), p)
 
 
-def with_output_phase(sign_alpha, sign_beta, transpose=True):
-    def subtracting(N, ks, alpha, beta):
+def with_waves(s, t, gamma=1, transpose=True):
+    def weighted(N, ks, a, b, alpha, beta):
         angle = 2 * math.pi * ks * torch.arange(N)[:, None] / N
-        out = (angle + sign_alpha * alpha + sign_beta * beta).cos()
-        return (angle + alpha).cos(), (angle + beta).cos(), out.T if transpose else out
+        out = (angle + alpha + gamma * beta).cos()
+        turns = {"a": a, "b": b, "-b": -b, "1": 1}
+        return (turns[s] * angle + alpha).cos(), (turns[t] * angle + beta).cos(), out.T if transpose else out
 
-    return subtracting
-
-
-def with_wave(group_of, logit_of):
-    def irrelevance(logits):
-        x = torch.arange(len(logits))
-        table, group = logit_of(logits), group_of(x[:, None], x) % len(x)
-        inner = [table[group == each].std(correction=0) for each in x]
-        return sum(inner) / len(x) / table.std(correction=0)
-
-    return irrelevance
+    return weighted
 
 
-def upside_down(logits):
-    return 1 / fourier.distance_irrelevance(logits)
+def face(act=torch.relu, rule=False, heights=(True, True)):
+    def one_face(k, phase_in, amplitude_in, phase_out, amplitude_out):
+        angle = 2 * math.pi * k * torch.arange(59).double()[:, None] / 59
+        read = (amplitude_in if heights[0] else 1) * (angle + phase_in).cos()
+        written = (amplitude_out if heights[1] else 1) * (angle + (2 * phase_in if rule else phase_out)).cos()
+        return act(read[:, None] + read) @ written.T
+
+    return one_face
 
 
 MISTAKES = [
@@ -78,15 +73,19 @@ MISTAKES = [
     ("sparing", shares(lambda p, left, right: 0 * p + 0.5), "as before"),
     ("sparing", shares(lambda p, left, right: torch.where(left | right, 0.5, p)), "should still be read"),
     ("sparing", lambda pairs, generator, spared: torch.ones(len(pairs), 3), "sum to 1"),
-    ("subtracting", with_output_phase(1, 1), "computes x + y"),
-    ("subtracting", with_output_phase(-1, 1), "computes y - x"),
-    ("subtracting", with_output_phase(0, 0), "of the pairs get x - y"),
-    ("subtracting", with_output_phase(1, -1, transpose=False), "out has shape"),
-    ("subtracting", fourier.analytic_mlp, "computes x + y"),
-    ("subtracting", lambda *given: fourier.analytic_mlp(*given)[0], "three things"),
-    ("irrelevance", with_wave(lambda x, y: x + y, fourier.right_logits), "of one sum"),
-    ("irrelevance", with_wave(lambda x, y: x - y, lambda logits: logits.max(2).values), "not the largest"),
-    ("irrelevance", upside_down, "it should be"),
+    ("weighted", with_waves("1", "1"), "computes x + y"),
+    ("weighted", with_waves("a", "-b"), "computes ax - by"),
+    ("weighted", with_waves("a", "b", gamma=-1), "computes ax - by"),
+    ("weighted", with_waves("b", "a"), "computes bx + ay"),
+    ("weighted", with_waves("a", "b", gamma=0), "of the pairs get ax + by"),
+    ("weighted", with_waves("a", "b", transpose=False), "out has shape"),
+    ("weighted", lambda N, ks, a, b, alpha, beta: alpha, "three things"),
+    ("one_face", face(torch.square), "not the square"),
+    ("one_face", face(lambda pre: pre), "no activation"),
+    ("one_face", face(rule=True), "the output phase is given"),
+    ("one_face", face(heights=(True, False)), "written have amplitudes"),
+    ("one_face", face(heights=(False, True)), "read have amplitudes"),
+    ("one_face", face(heights=(False, False)), "same wave"),
 ]
 
 
@@ -94,5 +93,6 @@ RIGHT = [
     ("singles_out", lambda N, ks: math.gcd(*ks, N) < 2),
     ("rote", memory(lambda right, size: size * right)),
     ("sparing", shares(right_share)),
-    ("irrelevance", fourier.distance_irrelevance),
+    ("weighted", with_waves("a", "b")),
+    ("one_face", face()),
 ]

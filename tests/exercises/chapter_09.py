@@ -101,6 +101,10 @@ def by_slot(base, source):
     return base.gather(1, torch.where(places < 12, ours.gather(1, slot), places)).sum(1) % 59
 
 
+def mostly_nothing(base, source):
+    return torch.where(base[:, 14] % 4 == 0, by_slot(base, source), STUDY.right_answers(base))
+
+
 MISTAKES = [
     ("needed", putting(order=-1), "wrong order"),
     ("needed", untouched, "without any exchange"),
@@ -129,6 +133,7 @@ MISTAKES = [
     ("closed", closing("v"), "not the logits"),
     ("rival", lambda base, source: causal.counterfactual(base, source, "asked", STUDY), "our own program"),
     ("rival", lambda base, source: STUDY.right_answers(base), "holds nothing"),
+    ("rival", mostly_nothing, "hard to"),
     ("rival", lambda base, source: STUDY.right_answers(source)[:5], "shape"),
     ("rival", lambda base, source: STUDY.right_answers(source) + 59, "not numbers"),
     ("rival", lambda base, source: (base[:, 14] + source[:, 14]) % 59, "the base's own"),
