@@ -1,4 +1,4 @@
-"""Measure the arms of chapter 15 on the shipped runs of all seeds, into data/companions/hypernetwork.csv: `python tools/arms.py`."""
+"""Measure the arms of chapter 15 on all three seeds, into data/companions/hypernetwork.csv: `python tools/arms.py`."""
 
 import pandas as pd
 import torch

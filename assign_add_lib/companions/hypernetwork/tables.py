@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from ...engine.manifest import shipped_file
-from .analysis import beyond, bent_codes, blends, fitted_codes, kernel_answers, probe, streams, to_latent
+from .analysis import bent_codes, beyond, blends, fitted_codes, kernel_answers, probe, streams, to_latent
 from .claims import ArmSeed
-from .data import CONTEXT, HELD_OUT, INPUTS, MODULES, SUPPORTS, Tasks, Teacher, execute, mix
+from .data import HELD_OUT, INPUTS, MODULES, SUPPORTS, Tasks, Teacher, execute, mix
 from .model import ARMS
 from .training import answers, r_squared
 
