@@ -4,6 +4,7 @@ from itertools import combinations
 
 import torch
 
+from assign_add_lib.companions.hypernetwork.analysis import fitted_codes
 from assign_add_lib.companions.hypernetwork.training import r_squared
 
 
@@ -88,6 +89,8 @@ def both_answered(modules, readout, z, x):
 
     return answered(z) - sum(z[m] * answered(torch.eye(8)[m]) for m in range(8))
 
+
+NAMES = {"search_code": fitted_codes}  # the chapter's own has the same arguments
 
 EVERY_PAIR = list(combinations(range(8), 2))
 
