@@ -10,7 +10,7 @@ from assign_add_lib.companions.hypernetwork.analysis import bank, fitted_codes
 from assign_add_lib.companions.hypernetwork.claims import seeds
 from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS, Teacher
 from assign_add_lib.companions.hypernetwork.model import build
-from assign_add_lib.companions.hypernetwork.tables import ASKED, MEASURES, SCORED, fairest, load_table, unexplained
+from assign_add_lib.companions.hypernetwork.tables import ASKED, MEASURES, SCORED, fairest, lasting, load_table, unexplained
 from assign_add_lib.engine.scoreboard import load_board
 
 
@@ -71,3 +71,26 @@ def test_the_shipped_table_agrees_with_the_scoreboard_and_with_itself():
         np.testing.assert_allclose(row("errors", who, "R²"), row("floors", floor, "R²"), atol=1e-3)
     alike = row("errors", "vanilla", "cosine with the blend"), row("errors", "blend", "cosine with vanilla")
     pd.testing.assert_series_equal(*alike, check_names=False, atol=1e-3)
+
+
+class Coder(torch.nn.Module):
+    """Writes the true code plus an error of the task, and one that changes with the examples."""
+
+    def __init__(self, z, of_task, changing):
+        super().__init__()
+        self.z, self.of_task, self.changing = z, of_task, changing
+
+    def code(self, context):
+        x, _ = context
+        draws = len(x) // len(self.z)
+        fixed = (self.z + self.of_task).repeat_interleave(draws, 0)
+        return 2 * (fixed + self.changing * torch.randn(fixed.shape, generator=rng(8)))
+
+
+def test_the_error_that_changes_with_the_examples_is_told_from_the_one_that_lasts(teacher):
+    z = teacher.sample(HELD_OUT, 60, rng(4)).z
+    of_task = 0.3 * torch.randn(z.shape, generator=rng(5))
+    for changing, share in ((0.0, 0.0), (0.3, 0.5), (0.6, 0.8)):
+        lasts, found = lasting(Coder(z, of_task, changing), teacher, 2 * torch.eye(8), z, draws=64)
+        assert abs(found - share) < 0.03
+        assert (lasts - of_task).abs().max() < 0.01 + changing * 5 / 8
