@@ -110,7 +110,8 @@ def features(answer: Callable) -> None:
     expect(alike, "the features change when the examples change places or other tasks are left out; the examples are a set")
     inside, outside = probe(*given[0], given[0], given[1])
     (slopes,) = probe(ridge_slopes(fitted).flatten(1), fitted.z, (ridge_slopes(new).flatten(1), new.z))
-    hint = "; that is no more than the products of x and y give" if outside < 0.55 else "; add what slopes cannot hold, as products of two inputs"
+    few = "; that is no more than the products of x and y give"
+    hint = few if outside < 0.55 else "; add what slopes cannot hold, as products of two inputs"
     expect(
         outside > slopes + 0.02,
         f"from your features R² is {inside:.3f} where it was fitted and {outside:.3f} on held-out pairs; from a regression's "
@@ -152,7 +153,8 @@ def few_examples(answer: Callable) -> None:
         left.append((error / y[3:].var(0).mean()).item())
         active.append(int((given.abs() > 0.02).sum()))
     most, middle = max(active), sorted(left)[7]
-    hint = f"; a code has up to {most} active modules; use that a task has one or two" if most > 2 else "; is every pair tried, each with two strengths of its own?"
+    many = f"; a code has up to {most} active modules; use that a task has one or two"
+    hint = many if most > 2 else "; is every pair tried, each with two strengths of its own?"
     expect(middle < 0.003, f"on new questions the median error is {middle:.2%} of the variance; under 0.3% can be reached{hint}")
 
 
