@@ -4,6 +4,7 @@ from itertools import combinations
 
 import torch
 
+from assign_add_lib.companions.hypernetwork.analysis import fitted_codes
 from assign_add_lib.companions.hypernetwork.training import r_squared
 
 
@@ -44,6 +45,13 @@ def slopes(x, y):
     return torch.linalg.solve(x.mT @ x + torch.eye(8), x.mT @ y).flatten(1)
 
 
+def slopes_of_products(x, y):
+    row, column = torch.tril_indices(8, 8)
+    seen = torch.cat([x, 0.4 * x[..., row] * x[..., column], torch.ones_like(x[..., :1])], 2)
+    inner = seen.mT @ seen + 0.3 * torch.eye(seen.shape[2])
+    return torch.linalg.solve(inner, seen.mT @ y).flatten(1)
+
+
 def descended(executor, x, y, start=0.3):
     """An answer to exercise 15.4 that lets all eight strengths move."""
     code = torch.full((8,), start).requires_grad_()
@@ -71,6 +79,14 @@ def on_a_grid(pairs):
     return few_examples
 
 
+def one_strength(executor, x, y):
+    """An answer to exercise 15.4 that tries every pair, with the same strength for both modules."""
+    levels = torch.linspace(0, 1, 41)
+    codes = torch.stack([level * torch.eye(8)[list(pair)].sum(0) for pair in EVERY_PAIR for level in levels])
+    errors = (executor(codes, x.expand(len(codes), -1, -1)) - y).square().mean((1, 2))
+    return codes[errors.argmin()]
+
+
 def gap_by(factor=0.5, root=2):
     """An answer to exercise 15.5, with its factor and the root to divide by."""
 
@@ -89,6 +105,8 @@ def both_answered(modules, readout, z, x):
     return answered(z) - sum(z[m] * answered(torch.eye(8)[m]) for m in range(8))
 
 
+NAMES = {"search_code": fitted_codes}  # the chapter's own has the same arguments
+
 EVERY_PAIR = list(combinations(range(8), 2))
 
 MISTAKES = [
@@ -98,6 +116,7 @@ MISTAKES = [
     ("encoder_share", share_by("questions"), "what the questions themselves give"),
     ("features", lambda x, y: y.mean(1), "no more than the products"),
     ("features", products, "no more than the products"),
+    ("features", slopes, "add what slopes cannot hold"),
     ("features", lambda x, y: torch.cat([x, y], 2).flatten(1), "the examples are a set"),
     ("features", lambda x, y: slopes(x, y).repeat(1, 40), "at most 512"),
     ("features", lambda x, y: slopes(x, y)[:100], "should be a tensor"),
@@ -105,7 +124,8 @@ MISTAKES = [
     ("other_modules", by(lambda R: torch.linalg.inv(R).T), "the transpose's inverse"),
     ("other_modules", lambda modules, R: modules, "the two mixtures differ"),
     ("few_examples", descended, "use that a task has one or two"),
-    ("few_examples", on_a_grid(EVERY_PAIR[:4]), "is every pair tried?"),
+    ("few_examples", on_a_grid(EVERY_PAIR[:4]), "is every pair tried"),
+    ("few_examples", one_strength, "two strengths of its own"),
     ("few_examples", lambda executor, x, y: torch.zeros(4), "the code has shape (4,)"),
     ("gap", gap_by(-0.5), "the sign is turned"),
     ("gap", gap_by(1), "the half is missing"),
@@ -116,7 +136,7 @@ MISTAKES = [
 RIGHT = [
     ("encoder_share", share_by()),
     ("other_modules", solved),
-    ("features", slopes),
+    ("features", slopes_of_products),
     ("few_examples", on_a_grid(EVERY_PAIR)),
     ("gap", both_answered),
 ]

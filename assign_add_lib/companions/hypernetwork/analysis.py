@@ -1,5 +1,7 @@
 """What a trained arm holds and what it could have done: probes of the code, refined codes, and floors to compare with."""
 
+from collections.abc import Callable
+
 import torch
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
@@ -133,18 +135,24 @@ def bent_codes(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, s
 
 
 def blends(
-    teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, strengths: tuple[float, ...], chunk: int = 64
+    teacher: Teacher,
+    support: list[tuple[int, ...]],
+    tasks: Tasks,
+    strengths: tuple[float, ...],
+    chunk: int = 64,
+    fitted: int = CONTEXT,
 ) -> Tensor:
     """Control: answers (strength, task, questions, OUTPUTS) of the sum of seen tasks that fits the examples best, by ridge.
 
-    It adds up the answers of the teacher's own tasks in the bank, and never mixes modules within the task network.
+    It adds up the answers of the teacher's own tasks in the bank, and never mixes modules within the task network.  The first
+    `fitted` inputs of each task are the examples, the others the questions.
     """
     W = mix(bank(support, 5), teacher.modules)  # (known, HIDDEN, INPUTS)
     found = []
-    for x, y in zip(tasks.x.split(chunk), tasks.y[:, :CONTEXT].split(chunk)):
+    for x, y in zip(tasks.x.split(chunk), tasks.y[:, :fitted].split(chunk)):
         hidden = torch.einsum("kui,tni->tnku", W, x).relu()
         known = torch.einsum("tnku,ou->tnok", hidden, teacher.readout) / len(W) ** 0.5  # (task, n, OUTPUTS, known)
-        seen, asked = known[:, :CONTEXT].flatten(1, 2), known[:, CONTEXT:].flatten(1, 2)
+        seen, asked = known[:, :fitted].flatten(1, 2), known[:, fitted:].flatten(1, 2)
         inner, between = (seen @ seen.mT).double(), asked @ seen.mT
         for_each = []
         for strength in strengths:
@@ -152,6 +160,18 @@ def blends(
             for_each.append((between @ weights.float())[..., 0].unflatten(1, (-1, y.shape[2])))
         found.append(torch.stack(for_each))
     return torch.cat(found, 1)
+
+
+@torch.enable_grad()
+def fitted_codes(executor: Callable, x: Tensor, y: Tensor, start: Tensor, steps: int = 200) -> Tensor:
+    """Codes (task, MODULES) with which a frozen `executor(code, x)` comes nearest to answers y (task, n, OUTPUTS), by Adam."""
+    code = start.detach().clone().requires_grad_()
+    optimizer = torch.optim.Adam([code], 0.05)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (executor(code, x) - y).square().mean((1, 2)).sum().backward()
+        optimizer.step()
+    return code.detach()
 
 
 def to_latent(codes: Tensor, latents: Tensor) -> Tensor:

@@ -67,7 +67,11 @@ class ArmSeed:
     @cached_property
     def nearest(self) -> Tensor:
         """Codes (task, MODULES) of the seen tasks that fit the examples of held-out pairs best."""
-        return nearest_codes(self.run("vanilla").teacher, SUPPORTS["connected"], self.tasks(None))
+        return self.nearest_to(self.tasks(None))
+
+    def nearest_to(self, tasks: Tasks) -> Tensor:
+        """Codes (task, MODULES) of the seen tasks that fit the examples of tasks best."""
+        return nearest_codes(self.run("vanilla").teacher, SUPPORTS["connected"], tasks)
 
     @cached_property
     def floors(self) -> dict[str, float]:

@@ -1,0 +1,259 @@
+"""What chapter 15 measures on the shipped runs of all seeds: tables (row, column) of one seed, and the shipped one of all three.
+
+Every measure takes an `ArmSeed`; those of held-out pairs use the tasks that the scoreboard uses.
+"""
+
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+from ...engine.manifest import shipped_file
+from .analysis import bent_codes, beyond, blends, fitted_codes, kernel_answers, probe, streams, to_latent
+from .claims import ArmSeed
+from .data import CONTEXT, HELD_OUT, INPUTS, MODULES, SUPPORTS, Tasks, Teacher, execute, mix
+from .model import ARMS
+from .training import answers, r_squared
+
+SHIPPED = "companions/hypernetwork.csv"
+ASKED, SCORED = 256, 128  # answers of a network that a code or a sum is fitted to, and those on which it is scored
+HALF_RIGHT = (0.7, 0.8)  # R^2 of the tasks on which errors of equal size are compared
+TOLD_APART = {  # whose answers a code and a sum are fitted to
+    "held-out pairs": (
+        *("vanilla", "hypernetwork", "mlp", "told MLP", "blend"),
+        *("bent mixer", "kernel and bent", "kernel regression"),
+    ),
+    "in distribution": ("vanilla", "hypernetwork", "mlp", "told MLP", "blend"),
+}
+Table = dict[tuple[str, str], float]
+
+
+def fairest(teacher: Teacher, tasks: Tasks) -> Tensor:
+    """Answers (task, questions, OUTPUTS) that add each module's own answer, times its true strength."""
+    alone = (execute(mix(tasks.z * one, teacher.modules), teacher.readout, tasks.queries[0]) for one in torch.eye(MODULES))
+    return sum(alone)
+
+
+def answered(seed: ArmSeed, tasks: Tasks, nearest: Tensor) -> dict[str, Tensor]:
+    """Answers (task, questions, OUTPUTS) of the arms and of the controls; `nearest` are the codes of the nearest seen tasks."""
+    teacher, support = seed.run("vanilla").teacher, SUPPORTS["connected"]
+    found = {arm: answers(seed.run(arm).network(), tasks) for arm in ARMS}
+    found["told MLP"] = answers(seed.run("mlp", given_code=True).network(), tasks, True)
+    found["blend"] = blends(teacher, support, tasks, (0.1,), chunk=16)[0]
+    found["fairest blend"] = fairest(teacher, tasks)
+    found["bent mixer"] = teacher.solve(bent_codes(teacher, support, tasks, nearest, 40), tasks.x).queries[1]
+    found["nearest seen task"] = teacher.solve(nearest, tasks.x).queries[1]
+    found["kernel regression"] = kernel_answers(tasks, 0.01)
+    found["kernel and bent"] = 0.6 * found["kernel regression"] + 0.4 * found["bent mixer"]
+    found["mean of three"] = (found["hypernetwork"] + found["kernel regression"] + found["bent mixer"]) / 3
+    return found
+
+
+def floors(seed: ArmSeed) -> Table:
+    """Mean R^2 on held-out pairs of the floors, and of the best blend by the strength of its ridge regression."""
+    table = {(name, "R²"): value for name, value in seed.floors.items()}
+    return table | {(f"blend, {strength:g}", "R²"): value for strength, value in seed.blends.items()}
+
+
+def errors(seed: ArmSeed) -> Table:
+    """How alike the errors on held-out pairs are: mean cosines over 1000 tasks, over those that a solver half solves, and over
+    those that both it and vanilla half solve.
+    """
+    tasks, table = seed.tasks(None), {}
+    true = tasks.queries[1]
+    found = answered(seed, tasks, seed.nearest)
+    off = {name: (each - true).flatten(1) for name, each in found.items()}
+    r2 = {name: r_squared(each, true) for name, each in found.items()}
+    alike = {name: cosine_similarity(error, off["blend"]) for name, error in off.items()}
+    half = {name: (each > HALF_RIGHT[0]) & (each < HALF_RIGHT[1]) for name, each in r2.items()}
+    for who, error in off.items():
+        both = half[who] & half["vanilla"]
+        table |= {
+            (who, "R²"): r2[who].mean().item(),
+            (who, "cosine with the blend"): alike[who].mean().item(),
+            (who, "cosine with the blend, R² 0.7 to 0.8"): alike[who][half[who]].mean().item(),
+            (who, "same tasks, how many"): both.sum().item(),
+            (who, "same tasks, cosine with the blend"): alike[who][both].mean().item(),
+            (who, "same tasks, vanilla's"): alike["vanilla"][both].mean().item(),
+            (who, "cosine with vanilla"): cosine_similarity(error, off["vanilla"]).mean().item(),
+        }
+    return table
+
+
+def unexplained(teacher: Teacher, tasks: Tasks, given: Tensor, start: Tensor) -> tuple[float, float]:
+    """Shares of given answers (task, ASKED + SCORED, OUTPUTS) that the best code leaves unexplained, and the best sum.
+
+    Both are fitted to the first ASKED answers and scored on the others: a code of the teacher's own modules, the better of
+    searches from the true code and from `start`, and a ridge regression on the answers of seen tasks.
+    """
+    asked, scored = tasks.queries[0].split([ASKED, SCORED], 1)
+    shown, true = given.split([ASKED, SCORED], 1)
+
+    def executor(code, x):
+        return execute(mix(code, teacher.modules), teacher.readout, x)
+
+    codes = [fitted_codes(executor, asked, shown, each) for each in (tasks.z, start)]
+    off = torch.stack([(executor(code, asked) - shown).square().mean((1, 2)) for code in codes])
+    code = torch.stack(codes)[off.argmin(0), torch.arange(len(asked))]
+    known = Tasks(tasks.z, tasks.queries[0], given)
+    summed = blends(teacher, SUPPORTS["connected"], known, (0.01,), chunk=8, fitted=ASKED)[0]
+    return tuple(1 - r_squared(each, true).mean().item() for each in (executor(code, scored), summed))
+
+
+def mixtures(seed: ArmSeed, n: int = 50) -> Table:
+    """What the best code and the best sum leave unexplained of n tasks' answers, on held-out pairs and on the support's."""
+    teacher, table = seed.run("vanilla").teacher, {}
+    for where in TOLD_APART:
+        support = HELD_OUT if where == "held-out pairs" else SUPPORTS["connected"]
+        generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
+        tasks = teacher.sample(support, n, generator, queries=ASKED + SCORED)
+        nearest = seed.nearest_to(tasks)
+        for who, given in answered(seed, tasks, nearest).items():
+            if who not in TOLD_APART[where]:
+                continue
+            code, summed = unexplained(teacher, tasks, given, nearest)
+            table |= {(who, f"code, {where}"): code, (who, f"sum, {where}"): summed}
+    return table
+
+
+def best_codes(seed: ArmSeed, n: int = 80) -> Table:
+    """The mlp arm on n held-out pairs with the codes that fit 64 further examples best: R^2, and the share of the loss gone."""
+    run, tasks = seed.run("mlp"), seed.tasks(None, n)
+    network = run.network()
+    asked, true = tasks.queries
+    x = 2 * torch.rand(n, 64, INPUTS, generator=torch.Generator().manual_seed(1)) - 1
+    code = network.code(tasks.context)
+    best = fitted_codes(network.executor, x, run.teacher.solve(tasks.z, x).y, code)
+    written, right = (r_squared(network.executor(each, asked), true).mean().item() for each in (code, best))
+    return {("mlp", "R², best code"): right, ("mlp", "share of the loss"): (right - written) / (1 - written)}
+
+
+def codes(seed: ArmSeed, n: int = 200) -> Table:
+    """Mean R^2 on n held-out pairs with the amortised code, the refined one and the true one; and how many reach 0.99."""
+    new, table = seed.tasks(None, n), {}
+    asked, true = new.queries
+    for arm, support in [("hypernetwork", each) for each in SUPPORTS] + [("mlp", "connected")]:
+        network = seed.run(arm, support).network()
+        known, code = seed.tasks(support, 1000, 1), network.code(new.context)
+        used = {
+            "amortised": code,
+            "refined": fitted_codes(network.executor, *new.context, code),
+            "true code": new.z @ to_latent(known.z, network.code(known.context)),
+        }
+        r2 = {name: r_squared(network.executor(each, asked), true) for name, each in used.items()}
+        table |= {(f"{arm}, {support}", name): each.mean().item() for name, each in r2.items()}
+        table[f"{arm}, {support}", "refined above 0.99"] = (r2["refined"] > 0.99).sum().item()
+    return table
+
+
+def unstructured(seed: ArmSeed, n: int = 200) -> Table:
+    """The hypernetwork arm of an unstructured teacher on n tasks of the support, with its codes and with the best: mean R^2.
+
+    The best are those that fit ASKED / 2 further examples.
+    """
+    run = seed.run("hypernetwork", structured=False)
+    tasks = run.teacher.sample(SUPPORTS["connected"], n, torch.Generator().manual_seed(1), queries=ASKED // 2 + 32)
+    (shown, asked), (known, true) = (each.split([ASKED // 2, 32], 1) for each in tasks.queries)
+    network = run.network()
+    code = network.code(tasks.context)
+    used = {"as written": code, "best code": fitted_codes(network.executor, shown, known, code, 300)}
+    return {(name, "R²"): r_squared(network.executor(each, asked), true).mean().item() for name, each in used.items()}
+
+
+def lasting(network, teacher: Teacher, to: Tensor, z: Tensor, draws: int = 32) -> tuple[Tensor, float]:
+    """The mean error (task, MODULES) of written codes over redrawn examples, and the share of the squared error beside it.
+
+    The tasks z stay; each gets `draws` new sets of examples.  `to` takes true codes to latent ones.
+    """
+    again = z.repeat_interleave(draws, 0)
+    x = 2 * torch.rand(len(again), CONTEXT, INPUTS, generator=torch.Generator().manual_seed(9)) - 1
+    read = network.code((x, teacher.solve(again, x).y)) @ torch.linalg.inv(to)
+    off = (read - again).unflatten(0, (len(z), draws))
+    mean = off.mean(1)
+    changing = (off - mean[:, None]).square().sum() / (draws - 1)  # without bias: the mean was fitted to the draws
+    return mean, (changing / off.square().mean(1).sum()).item()
+
+
+def written(seed: ArmSeed, n: int = 2000, kept: int = 100) -> Table:
+    """What the hypernetwork's encoder writes for n held-out pairs, read in the basis of z, and how far it bends them.
+
+    For `kept` of them, which part of the error lasts when the examples are drawn again.
+    """
+    network = seed.run("hypernetwork").network()
+    known, new = seed.tasks("connected", 1000, 1), seed.tasks(None, n)
+    to = to_latent(known.z, network.code(known.context))
+    read = network.code(new.context) @ torch.linalg.inv(to)
+    order = new.z.argsort(1, descending=True)  # stronger, weaker, the six others
+    off = (read - new.z).gather(1, order)
+    mean = torch.cat([off[:, :2].mean(0), off[:, 2:].mean().expand(6)])
+    only_mean = new.z.scatter_add(1, order, mean.expand(n, -1))
+    ratio = 1 + off[:, 1] / new.z.gather(1, order)[:, 1]
+    away, truly = (beyond(each, SUPPORTS["connected"]).sqrt() for each in (read, new.z))
+    asked, true = new.queries
+    pair = (new.z > 0).float() @ 2.0 ** torch.arange(MODULES)  # a number for each pair
+    same = (pair[:, None] == pair).float()
+    of_pair = same @ (read - new.z) / same.sum(1, keepdim=True)
+    r2 = [r_squared(network.executor(code @ to, asked), true) for code in (new.z, only_mean, new.z + of_pair, read)]
+    lasts, changing = lasting(network, seed.run("hypernetwork").teacher, to, new.z[:kept])
+    of_task = r_squared(network.executor((new.z[:kept] + lasts) @ to, asked[:kept]), true[:kept]).mean().item()
+    found = {
+        "R², true code": r2[0].mean().item(),
+        "R², its mean error only": r2[1].mean().item(),
+        "R², its pair's mean error only": r2[2].mean().item(),
+        "R², as written": r2[3].mean().item(),
+        "R², its task's mean error only": of_task,
+        "share of the loss, task's mean error": (1 - of_task) / (1 - r2[3][:kept].mean().item()),
+        "share of the squared error that changes with the examples": changing,
+        "stronger, written less true": mean[0].item(),
+        "weaker, written less true": mean[1].item(),
+        "each other, written less true": mean[2].item(),
+        "weaker, written / true, 5%": ratio.quantile(0.05).item(),
+        "weaker, written / true, 95%": ratio.quantile(0.95).item(),
+        "bent towards the support": 1 - (away.mean() / truly.mean()).item(),
+        "moved away": (away > truly).float().mean().item(),
+    }
+    return {(name, ""): value for name, value in found.items()}
+
+
+def from_kernel(tasks: Tasks) -> Tensor:
+    """Answers (task, 256) of each task's kernel regression at 128 fixed questions."""
+    fixed = 2 * torch.rand(128, INPUTS, generator=torch.Generator().manual_seed(5)) - 1
+    x = torch.cat([tasks.context[0], fixed.expand(len(tasks.x), -1, -1)], 1)
+    return kernel_answers(tasks._replace(x=x), 0.01).flatten(1)
+
+
+def probes(seed: ArmSeed) -> Table:
+    """R^2 of linear probes of the code, on tasks of the support ("in") and on held-out pairs ("out").
+
+    Rows are "arm, state, place, depth"; and what a kernel regression and the slopes of a plain one give without a network.
+    """
+    sets, table = (seed.tasks("connected", 2000, 1), seed.tasks("connected"), seed.tasks(None)), {}
+    z = [tasks.z for tasks in sets]
+    generator = torch.Generator().manual_seed(seed.seed)
+    shuffled = [each[torch.randperm(len(each), generator=generator)] for each in z]
+    for arm in ("hypernetwork", "vanilla"):
+        run = seed.run(arm)
+        for state, network in (("trained", run.network()), ("untrained", run.config.network().requires_grad_(False))):
+            seen = [streams(network, tasks) for tasks in sets]
+            for place, depths in seen[0].items():
+                wanted = [(state, depth, z) for depth in range(len(depths))]
+                wanted += [("shuffled", len(depths) - 1, shuffled)] if state == "trained" else []
+                for name, depth, true in wanted:
+                    at = [each[place][depth] for each in seen]
+                    inside, outside = probe(at[0], true[0], *zip(at[1:], true[1:]))
+                    row = f"{arm}, {name}, {place}, {depth}"
+                    table |= {(row, "in"): inside, (row, "out"): outside}
+    kernel = [from_kernel(tasks) for tasks in sets]
+    inside, outside = probe(kernel[0], z[0], *zip(kernel[1:], z[1:]))
+    table |= {("kernel regression", "in"): inside, ("kernel regression", "out"): outside}
+    return table | {("slopes", "out"): seed.regression}
+
+
+MEASURES = {
+    each.__name__: each for each in (floors, errors, mixtures, codes, best_codes, unstructured, written, probes)
+}  # the first level of the shipped table
+
+
+def load_table() -> pd.DataFrame:
+    """The shipped values (measure, row, column) by seed."""
+    return pd.read_csv(shipped_file(SHIPPED), index_col=[0, 1, 2], keep_default_na=False)

@@ -1,0 +1,96 @@
+"""Composing in context: the tables of the chapter against known truths, and the shipped one against the scoreboard."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from arms import rng
+
+from assign_add_lib.companions.hypernetwork.analysis import bank, fitted_codes
+from assign_add_lib.companions.hypernetwork.claims import seeds
+from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS, Teacher
+from assign_add_lib.companions.hypernetwork.model import build
+from assign_add_lib.companions.hypernetwork.tables import ASKED, MEASURES, SCORED, fairest, lasting, load_table, unexplained
+from assign_add_lib.engine.scoreboard import load_board
+
+
+@pytest.fixture(scope="module")
+def teacher():
+    return Teacher.draw(3)
+
+
+@pytest.fixture(scope="module")
+def tasks(teacher):
+    return teacher.sample(HELD_OUT, 4, rng(1), queries=ASKED + SCORED)
+
+
+def test_a_search_finds_the_code_behind_answers_again_and_leaves_the_executor_alone(teacher, tasks):
+    executor = build("hypernetwork", 0).executor.requires_grad_(False)
+    before, code = executor.modules_.clone(), tasks.z + 0.1
+    found = fitted_codes(executor, tasks.x, executor(tasks.z, tasks.x), code)
+    assert (found - tasks.z).abs().max() < 0.02 and torch.equal(code, tasks.z + 0.1)
+    assert torch.equal(before, executor.modules_) and not found.requires_grad
+
+
+def test_a_code_explains_any_mixture_and_a_sum_any_sum(teacher, tasks):
+    wrong = tasks.z + 0.3 * torch.randn(tasks.z.shape, generator=rng(2))
+    by_code, by_sum = unexplained(teacher, tasks, teacher.solve(wrong, tasks.x).queries[1], tasks.z.roll(1, 0))
+    assert by_code < 1e-3 < 0.01 < by_sum
+    known = bank(SUPPORTS["connected"], 5)
+    added = sum(teacher.solve(known[which].expand(4, -1), tasks.x).queries[1] for which in (60, 140, 300))
+    by_code, by_sum = unexplained(teacher, tasks, added, tasks.z.roll(1, 0))
+    assert by_sum < 1e-2 < by_code
+
+
+def test_the_fairest_blend_against_a_loop(teacher, tasks):
+    given = fairest(teacher, tasks)
+    for task, question in ((0, 0), (3, 17)):
+        x, slow = tasks.queries[0][task, question], torch.zeros(2)
+        for module in range(8):
+            hidden = (teacher.modules[module] @ x / 2**0.5).relu()
+            slow += tasks.z[task, module] * (teacher.readout @ hidden)
+        torch.testing.assert_close(given[task, question], slow, atol=1e-5, rtol=1e-4)
+
+
+def test_the_shipped_table_agrees_with_the_scoreboard_and_with_itself():
+    table, board = load_table(), load_board()
+    assert list(table) == list(seeds()) and set(table.index.get_level_values(0)) == set(MEASURES)
+    assert np.isfinite(table.to_numpy()).all()
+
+    def row(*key):
+        return table.loc[key].astype(float)
+
+    for name, value in {
+        "code legible, hypernetwork": row("probes", "hypernetwork, trained, reading token, 3", "out"),
+        "code legible beyond a regression, vanilla": row("probes", "vanilla, trained, reading token, 3", "out")
+        - row("probes", "slopes", "out"),
+    }.items():
+        np.testing.assert_allclose(value, board.loc[name, list(table)].astype(float), atol=2e-3)
+    for who in ("blend", "kernel regression", "nearest seen task"):
+        floor = "blend, 0.1" if who == "blend" else who
+        np.testing.assert_allclose(row("errors", who, "R²"), row("floors", floor, "R²"), atol=1e-3)
+    alike = row("errors", "vanilla", "cosine with the blend"), row("errors", "blend", "cosine with vanilla")
+    pd.testing.assert_series_equal(*alike, check_names=False, atol=1e-3)
+
+
+class Coder(torch.nn.Module):
+    """Writes the true code plus an error of the task, and one that changes with the examples."""
+
+    def __init__(self, z, of_task, changing):
+        super().__init__()
+        self.z, self.of_task, self.changing = z, of_task, changing
+
+    def code(self, context):
+        x, _ = context
+        draws = len(x) // len(self.z)
+        fixed = (self.z + self.of_task).repeat_interleave(draws, 0)
+        return 2 * (fixed + self.changing * torch.randn(fixed.shape, generator=rng(8)))
+
+
+def test_the_error_that_changes_with_the_examples_is_told_from_the_one_that_lasts(teacher):
+    z = teacher.sample(HELD_OUT, 60, rng(4)).z
+    of_task = 0.3 * torch.randn(z.shape, generator=rng(5))
+    for changing, share in ((0.0, 0.0), (0.3, 0.5), (0.6, 0.8)):
+        lasts, found = lasting(Coder(z, of_task, changing), teacher, 2 * torch.eye(8), z, draws=64)
+        assert abs(found - share) < 0.03
+        assert (lasts - of_task).abs().max() < 0.01 + changing * 5 / 8
