@@ -34,7 +34,7 @@ def fairest(teacher: Teacher, tasks: Tasks) -> Tensor:
     return sum(alone)
 
 
-def answered(seed: ArmSeed, tasks: Tasks, nearest: Tensor) -> dict[str, Tensor]:
+def all_answers(seed: ArmSeed, tasks: Tasks, nearest: Tensor) -> dict[str, Tensor]:
     """Answers (task, questions, OUTPUTS) of the arms and of the controls; `nearest` are the codes of the nearest seen tasks."""
     teacher, support = seed.run("vanilla").teacher, SUPPORTS["connected"]
     found = {arm: answers(seed.run(arm).network(), tasks) for arm in ARMS}
@@ -61,7 +61,7 @@ def errors(seed: ArmSeed) -> Table:
     """
     tasks, table = seed.tasks(None), {}
     true = tasks.queries[1]
-    found = answered(seed, tasks, seed.nearest)
+    found = all_answers(seed, tasks, seed.nearest)
     off = {name: (each - true).flatten(1) for name, each in found.items()}
     r2 = {name: r_squared(each, true) for name, each in found.items()}
     alike = {name: cosine_similarity(error, off["blend"]) for name, error in off.items()}
@@ -108,7 +108,7 @@ def mixtures(seed: ArmSeed, n: int = 50) -> Table:
         generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
         tasks = teacher.sample(support, n, generator, queries=ASKED + SCORED)
         nearest = seed.nearest_to(tasks)
-        for who, given in answered(seed, tasks, nearest).items():
+        for who, given in all_answers(seed, tasks, nearest).items():
             if who not in TOLD_APART[where]:
                 continue
             code, summed = unexplained(teacher, tasks, given, nearest)
