@@ -27,6 +27,7 @@ from .interventions import (
     answers,
     at,
     attention_hook,
+    attributed,
     changed_problems,
     for_equal,
     full_problems,
@@ -398,6 +399,19 @@ def scrubbed(
 # the same on many runs
 
 
+def _attribution(lens, task: Task, size: int) -> list[tuple[str, str, str, float]]:
+    """What one gradient estimates for two changes, where each enters and at layer 2's output."""
+    generator, rows = torch.Generator().manual_seed(10), []
+    clean = full_problems(size, generator, task)
+    changes = changed_problems(clean, generator, task)
+    sites = {"the embedding": "blocks.0.hook_resid_pre", "layer 2's output": attention_hook(2)}
+    for change, place in (("asked", task.left), ("constant", task.right)):
+        found = attributed(lens, clean, changes[change], sites).mean(0)
+        for k, (site, at_site) in enumerate(zip(sites, (place, task.last))):
+            rows.append(("attribution", change, site, found[k, at_site].item()))
+    return rows
+
+
 @torch.no_grad()
 def causes(run: Run, size: int = 240) -> pd.DataFrame:
     """What chapter 9 measures on one run's last weights, as shares: columns experiment, row, column, value."""
@@ -418,6 +432,7 @@ def causes(run: Run, size: int = 240) -> pd.DataFrame:
             for part, position in (("query", task.last), ("key", task.right)):
                 share = paths[("query", "key").index(part), position].item()
                 rows.append((experiment, change, f"path by the {part} at {position}", share))
+    rows += _attribution(lens, task, 5 * size // 4)
 
     sets, laws = evaluation_sets(run.split, size=size), evaluation_populations(run.split)
     tokens, reference = sets["1-var train"].tokens, training_population(run.split).sample(4 * size, generator).tokens

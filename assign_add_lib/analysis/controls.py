@@ -8,7 +8,17 @@ from ..circuits import OV, variable_identity
 from ..model import Weights, trace
 from ..sampling import evaluation_populations, evaluation_sets, training_population
 from ..training import Run
-from .causal import FORGET, SIDE_ROAD, counterfactual, interchanged, pairs, scrubbed, story, typed_number_unnamed
+from .causal import (
+    FORGET,
+    SIDE_ROAD,
+    counterfactual,
+    interchanged,
+    kinds_of_answer,
+    pairs,
+    scrubbed,
+    story,
+    typed_number_unnamed,
+)
 from .interventions import (
     Hook,
     add_to_scores,
@@ -18,6 +28,7 @@ from .interventions import (
     for_equal,
     full_problems,
     identity_term,
+    make_uniform,
     put_back,
     seen_at,
     variables_read,
@@ -73,6 +84,24 @@ def shares_of_variance(weights: Weights) -> dict[str, float]:
     whole = out.square().sum()
     alone = N * (out.mean(0).square().sum() + out.mean(1).square().sum())
     return {"the sum": (N * by_sum.square().sum() / whole).item(), "each number by itself": (alone / whole).item()}
+
+
+def _explained(held: Tensor, label: Tensor) -> float:
+    """The share of the variance of vectors (n, d) that the means of equal labels (n,) explain."""
+    held, count = held - held.mean(0), label.bincount().clamp(min=1)
+    mean = held.new_zeros(len(count), held.shape[-1]).index_add(0, label, held) / count[:, None]
+    return ((count[:, None] * mean.square()).sum() / held.square().sum()).item()
+
+
+def _operands_unread(run: Run, lens, size: int) -> list[Row]:
+    """What is answered where `=` reads in layer 1 all positions evenly but those of the two operands."""
+    task = run.task
+    tokens = evaluation_populations(run.split)["1-var train"].sample(size, torch.Generator().manual_seed(12)).tokens
+    change = torch.zeros(task.length, task.length)
+    change[task.last, [task.left, task.right]] = -1e9
+    hooks = [make_uniform(1, at(tokens, task.last)), add_to_scores(1, change)]
+    kinds = kinds_of_answer(tokens, answers(lens, tokens, hooks), task)
+    return [("operands unread", "1-var train", *kind) for kind in kinds.items()]
 
 
 def _asked_by_kind(run: Run, lens, w: Weights, size: int) -> list[Row]:
@@ -153,8 +182,15 @@ def _block(run: Run, lens, w: Weights, size: int, generator: torch.Generator) ->
     next_one = (asked - task.first_variable + 1) % task.n_variables + task.first_variable
     told = story(tokens, task, asked=torch.where(asked < 0, -1, next_one)).sum
     change = identity_term(w, tokens, block.roll(1, dims=1) - block)
-    for name, each in {"everywhere": change, "at the assigned numbers": change * task.assigned_numbers(tokens)}.items():
-        given = answers(lens, tokens, [add_to_scores(2, for_equal(each, task))])
+    assigned, typed = task.assigned_numbers(tokens), at(tokens, task.right)
+    at_keys = {
+        "everywhere": torch.ones_like(assigned),
+        "at the assigned numbers": assigned,
+        f"at the assigned numbers and {task.right}": assigned | typed,
+        f"everywhere but at {task.right}": ~typed.expand_as(assigned),
+    }
+    for name, where in at_keys.items():
+        given = answers(lens, tokens, [add_to_scores(2, for_equal(change * where, task))])
         rows.append(("block shifted", name, "the next variable's number", _share((given == told)[told >= 0])))
 
     tokens, right = laws["2-var train"].sample(4 * size, generator)
@@ -186,6 +222,8 @@ def controls(run: Run, size: int = 600) -> pd.DataFrame:
         value = both_numbers_accuracy(held, given, learn[given[:, 0] * task.n_numbers + given[:, 1]])
         rows.append(("probe of the MLP's output", "unseen pairs", name, value))
     rows += [("variance of the MLP's output", "all pairs", name, value) for name, value in shares_of_variance(w).items()]
+    rows.append(("variance of the MLP's output", "2-var problems", "the sum", _explained(held, numbers.sum(1) % task.n_numbers)))
+    rows += _operands_unread(run, lens, 2 * size)
 
     for name, (tokens, right) in evaluation_sets(run.split, size=size * 2 // 3).items():
         pool = mixed_pool(run, name, 14 * size, generator)

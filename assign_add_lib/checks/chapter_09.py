@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..analysis.causal import counterfactual, pairs
+from ..analysis.causal import VARIABLES, counterfactual, pairs
 from ..analysis.interventions import changed_problems, full_problems
 from ..model import Weights, trace
 from ..task import STUDY, Split
@@ -146,11 +146,11 @@ def closed(answer: Callable) -> None:
     stream = seen.resid_pre + seen.attn_out[:, 0]
     moved = seen.pattern[:, 0, 14, 13, None] * (seen.resid_pre[:, 13] @ weights.W_V[0] @ weights.W_O[0])
 
-    def logits(in_key, in_value, place=14):
-        keys, values = stream.clone(), stream.clone()
-        keys[row, place] -= in_key
+    def logits(in_key, in_value, place=14, W_K=weights.W_K[1]):
+        keys, values = stream @ weights.W_K[1], stream.clone()
+        keys[row, place] -= in_key @ W_K
         values[row, place] -= in_value
-        scores = torch.einsum("bd,bkd->bk", stream[:, -1] @ weights.W_Q[1], keys @ weights.W_K[1]) / math.sqrt(128)
+        scores = torch.einsum("bd,bkd->bk", stream[:, -1] @ weights.W_Q[1], keys) / math.sqrt(128)
         read = torch.einsum("bk,bkd->bd", scores.softmax(1), values @ weights.W_V[1]) @ weights.W_O[1]
         resid = stream[:, -1] + read
         return (resid + (resid @ weights.W_in).relu() @ weights.W_out) @ weights.W_U
@@ -173,6 +173,11 @@ def closed(answer: Callable) -> None:
     expect(not like(logits(all_of_it, nothing)) and not like(logits(all_of_it, all_of_it)), words)
     whole = seen.resid_pre[:, 13] @ weights.W_V[0] @ weights.W_O[0]
     expect(not like(logits(whole, nothing)), "14 reads 13 with a weight below 1; what it moves is that weight times OV1's image")
+    expect(not like(logits(moved, nothing, W_K=weights.W_K[0])), "W_K[0] makes layer 1's keys; the key here is layer 2's")
+    by_layer_2 = seen.pattern[:, 0, 14, 13, None] * (seen.resid_pre[:, 13] @ weights.W_V[1] @ weights.W_O[1])
+    expect(not like(logits(by_layer_2, nothing)), "OV(w, 2) is what layer 2 moves; from 13 to 14 layer 1 moves it")
+    read_by_2 = seen.pattern[:, 1, 14, 13, None] * (seen.resid_pre[:, 13] @ weights.W_V[0] @ weights.W_O[0])
+    expect(not like(logits(read_by_2, nothing)), "that weight is layer 2's; from 13 to 14 layer 1 moves it")
     expect(not like(logits(-moved, nothing)), "that adds what was moved a second time")
     raise Wrong("these are not the logits with what layer 1 moved from 13 taken out of layer 2's key at 14, and nothing else")
 
@@ -192,6 +197,13 @@ def rival(answer: Callable) -> None:
     kept = given == STUDY.right_answers(base)
     words = "that is the program in which the site holds nothing; the column `nothing` has tried it already"
     expect(kept.double().mean() < 0.9, words)
+    for name in VARIABLES:
+        words = f"that is the program in which the site holds `{name}`; its column in the table has tried it already"
+        told = counterfactual(base, source, name, STUDY)
+        expect(name == "asked" or (given == told).double().mean() < 0.9, words)
+    differences = ((given - STUDY.right_answers(base)) % STUDY.n_numbers).unique()
+    words = "your answers differ from the base's own by the same few numbers in all pairs; they must come from what the source holds"
+    expect(len(differences) > 10 or kept.double().mean() > 0.5, words)
     apart = (~ours & ~kept).double().mean().item()
     words = "so the two are hard to tell apart; it should differ from both in at least half"
     expect(apart >= 0.5, f"in only {apart:.0%} of the pairs your rival gives neither our answer nor the base's own, {words}")

@@ -66,19 +66,20 @@ def exchanging(name, copy=True):
     return swapped
 
 
-def closing(part="k", sign=1, weight=True, everything=False):
-    """Answers to exercise 9.4: what is taken out of 14, and where."""
+def closing(part="k", sign=1, weight=True, everything=False, layers=(0, 0, 1)):
+    """Answers to exercise 9.4: what is taken out of 14, and where; the layers are those of OV, of the pattern and of the key."""
 
     def closed(w, tokens):
         seen = trace(w, tokens)
-        moved = seen.resid_pre[:, 13] @ w.W_V[0] @ w.W_O[0]
-        moved = moved * seen.pattern[:, 0, 14, 13, None] if weight else moved
+        of, read, key = layers
+        moved = seen.resid_pre[:, 13] @ w.W_V[of] @ w.W_O[of]
+        moved = moved * seen.pattern[:, read, 14, 13, None] if weight else moved
         moved = seen.attn_out[:, 0, 14] if everything else moved
 
         def taken(W):
             def act(held, hook):
                 held = held.clone()
-                held[:, 14, 0] -= sign * moved @ W[1]
+                held[:, 14, 0] -= sign * moved @ W[key]
                 return held
 
             return act
@@ -103,6 +104,11 @@ def by_slot(base, source):
 
 def mostly_nothing(base, source):
     return torch.where(base[:, 14] % 4 == 0, by_slot(base, source), STUDY.right_answers(base))
+
+
+def one_more(base, source):
+    """The base's own answer and one, wherever anything is exchanged."""
+    return (STUDY.right_answers(base) + (base != source).any(1)) % 59
 
 
 MISTAKES = [
@@ -131,9 +137,14 @@ MISTAKES = [
     ("closed", closing(weight=False), "below 1"),
     ("closed", closing(everything=True), "came from 13"),
     ("closed", closing("v"), "not the logits"),
+    ("closed", closing(layers=(0, 0, 0)), "layer 1's keys"),
+    ("closed", closing(layers=(1, 0, 1)), "what layer 2 moves"),
+    ("closed", closing(layers=(0, 1, 1)), "weight is layer 2's"),
     ("rival", lambda base, source: causal.counterfactual(base, source, "asked", STUDY), "our own program"),
     ("rival", lambda base, source: STUDY.right_answers(base), "holds nothing"),
     ("rival", mostly_nothing, "hard to"),
+    ("rival", lambda base, source: STUDY.right_answers(source), "`sum`"),
+    ("rival", one_more, "same few numbers"),
     ("rival", lambda base, source: STUDY.right_answers(source)[:5], "shape"),
     ("rival", lambda base, source: STUDY.right_answers(source) + 59, "not numbers"),
     ("rival", lambda base, source: (base[:, 14] + source[:, 14]) % 59, "the base's own"),
@@ -142,7 +153,6 @@ MISTAKES = [
 RIGHT = [
     ("closed", closing()),
     ("rival", by_slot),
-    ("rival", lambda base, source: STUDY.right_answers(source)),
     ("needed", putting()),
     ("instead", standing_in()),
     ("instead", standing_in(draw="order")),
