@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..analysis.causal import VARIABLES, counterfactual, pairs
+from ..analysis.causal import counterfactual, pairs
 from ..analysis.interventions import changed_problems, full_problems
 from ..model import Weights, trace
 from ..task import STUDY, Split
@@ -197,10 +197,10 @@ def rival(answer: Callable) -> None:
     kept = given == STUDY.right_answers(base)
     words = "that is the program in which the site holds nothing; the column `nothing` has tried it already"
     expect(kept.double().mean() < 0.9, words)
-    for name in VARIABLES:
+    for name in ("left number", "right number", "sum"):
         words = f"that is the program in which the site holds `{name}`; its column in the table has tried it already"
         told = counterfactual(base, source, name, STUDY)
-        expect(name == "asked" or (given == told).double().mean() < 0.9, words)
+        expect((given == told).double().mean() < 0.9, words)
     differences = ((given - STUDY.right_answers(base)) % STUDY.n_numbers).unique()
     words = "your answers differ from the base's own by the same few numbers in all pairs; they must come from what the source holds"
     expect(len(differences) > 10 or kept.double().mean() > 0.5, words)
