@@ -202,7 +202,7 @@ def rival(answer: Callable) -> None:
         told = counterfactual(base, source, name, STUDY)
         expect((given == told).double().mean() < 0.9, words)
     differences = ((given - STUDY.right_answers(base)) % STUDY.n_numbers).unique()
-    words = "your answers differ from the base's own by the same few numbers in all pairs; they must come from what the source holds"
+    words = "your answers differ from the base's own by the same few numbers; they must come from what the source holds"
     expect(len(differences) > 10 or kept.double().mean() > 0.5, words)
     apart = (~ours & ~kept).double().mean().item()
     words = "so the two are hard to tell apart; it should differ from both in at least half"
