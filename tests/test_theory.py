@@ -632,6 +632,26 @@ def test_exchange_of_factors():
     assert (row["QK2 first"], row["QK2 last"]) == (6, 12)
 
 
+def test_exchange_of_the_look_up_score(trained):
+    study, late, problems = trained
+    early, tokens = study.weights(1500).to(torch.float64), problems.tokens[:30]
+
+    def slow(delivering, naming, scoring):
+        moved, total = [naming.W_E[62 + v] @ OV(naming, 1) for v in range(12)], 0.0
+        for row, attentions in zip(tokens.tolist(), theory.delivery(delivering, tokens)):
+            z = max(row[13], row[14]) - 62
+            each = [(moved[z] @ QK(scoring, 2) @ moved[v]).item() for v in range(12)]
+            total += attentions.prod().item() * (each[z] - sum(each[:z] + each[z + 1 :]) / 11)
+        return total / len(tokens)
+
+    found = theory.exchange_look_up(early, late, tokens)
+    start, end = slow(early, early, early), slow(late, late, late)
+    assert (found["before"], found["after"]) == (pytest.approx(start), pytest.approx(end))
+    assert found["QK2 first"] == pytest.approx(slow(early, early, late) - start, abs=1e-9)
+    assert found["names last"] == pytest.approx(end - slow(late, early, late), abs=1e-9)
+    assert found["delivery first"] == pytest.approx(slow(late, early, early) - start, abs=1e-9)
+
+
 def test_shipped_tables_are_what_their_functions_give():
     problems = sweeps.fresh_problems(500)
     batches, steps = theory.load_table("batches"), theory.load_table("steps")

@@ -23,13 +23,23 @@ from .steps import (
     without_operand,
 )
 from .sweeps import load_table
-from .trained import against_nulls, by_names, cosine, cosine_in_span, delivery, exchange, look_up_gradient, moved_names
+from .trained import (
+    against_nulls,
+    by_names,
+    cosine,
+    cosine_in_span,
+    delivery,
+    exchange,
+    exchange_look_up,
+    look_up_gradient,
+    moved_names,
+)
 
 __all__ = [
-    "KAPPA", "Setting", "against_nulls", "attention", "augmented", "balance", "bounds", "by_names", "content",
-    "convolve", "coordinates", "cosine", "cosine_in_span", "delivery", "descent", "descent_of", "dimensions", "draw",
-    "every_sequence", "exact", "exchange", "expected_product", "first_order", "follow", "follow_with", "gradient",
-    "gram", "key_scores", "load_table", "logits", "look_up_gradient", "moved_names", "named_entries", "outcome", "pull_sources",
+    "KAPPA", "Setting", "against_nulls", "attention", "augmented", "balance", "bounds", "by_names", "content", "convolve",
+    "coordinates", "cosine", "cosine_in_span", "delivery", "descent", "descent_of", "dimensions", "draw", "every_sequence",
+    "exact", "exchange", "exchange_look_up", "expected_product", "first_order", "follow", "follow_with", "gradient", "gram",
+    "key_scores", "load_table", "logits", "look_up_gradient", "moved_names", "named_entries", "outcome", "pull_sources",
     "pulls", "ranks_first", "representatives", "scores", "silenced", "step_on_batch", "step_on_pairs", "step_with",
     "symmetrised", "terms", "vectors", "vote_tables", "votes", "without_operand",
 ]  # fmt: skip

@@ -33,6 +33,7 @@ def follow(
     """W (D, D) before the first and after each `every` steps of all (setting, steps), and the last.
 
     A step goes along `descent` and moves the largest entry of W by `size`; `start` is W before the first if not the initial.
+    The options are those of `descent`: `asked`, how many variables each problem asks for, and `silent`.
     """
     W, kept = start, []
     for setting, steps in parts:

@@ -105,3 +105,21 @@ def delivery(weights: Weights, tokens: Tensor) -> Tensor:
     name = (tokens[:, : STUDY.room] == tokens.gather(1, side)).long().argmax(1)
     row = torch.arange(len(tokens))
     return torch.stack([A[row, STUDY.last, side[:, 0]], A[row, name + 1, name]], 1)
+
+
+def exchange_look_up(before: Weights, after: Weights, tokens: Tensor) -> dict[str, float]:
+    """`exchange` for the look-up score of problems (batch, length) with one variable, from one checkpoint to another.
+
+    The score: what the asked name scores above the mean of the others, times what layer 1 delivers in the problem; the mean.
+    """
+    asked = tokens[:, STUDY.left : STUDY.right + 1].max(1).values - STUDY.first_variable
+
+    def factors(w: Weights) -> tuple[Tensor, Tensor, Tensor]:
+        return delivery(w, tokens).prod(1), moved_names(w), QK(w, 2)
+
+    def score(delivered: Tensor, m: Tensor, Q: Tensor) -> Tensor:
+        table = m @ Q @ m.T
+        own = table.diag()
+        return (delivered * (own - (table.sum(1) - own) / (len(m) - 1))[asked]).mean()
+
+    return exchange(score, factors(before), factors(after))
