@@ -174,7 +174,7 @@ CLAIMS: tuple[Claim, ...] = (
           "Composition is possible only with a bottleneck: without one, no better than what knows no modules, or no new mixture.",
           "vanilla less the best floor on the same tasks, mean R² on held-out pairs",
           lambda seed: seed.vanilla - max(seed.floors.values()), 0.1, at_most=True, of=SOURCE,
-          quote="possible only when introducing a bottleneck", where="15_hypernetwork: Floors and ceilings"),
+          quote="possible only when introducing a bottleneck", where="15_hypernetwork: Floors and references"),
     Known("a bottleneck is enough", GROUP, "chapter 15",
           "A bottleneck between finding the task and doing it is enough to gain, whatever stands behind it.",
           "mlp, a bottleneck before a plain MLP, less vanilla, mean R² on held-out pairs",
@@ -239,12 +239,12 @@ CLAIMS: tuple[Claim, ...] = (
           "Told the true code, a hypernetwork composes perfectly.",
           "mean R² on held-out pairs",
           _scored(OOD, **HYPER, given_code=True), 0.99, of=SOURCE,
-          where="15_hypernetwork: Encoder or executor?"),
+          where="15_hypernetwork: Floors and references"),
     Claim("given the code, an MLP", GROUP, "chapter 15",
           "Told the true code, an MLP does not.",
           "mean R² on held-out pairs",
           _scored(OOD, **MLP, given_code=True), 0.95, at_most=True, of=SOURCE,
-          where="15_hypernetwork: Encoder or executor?"),
+          where="15_hypernetwork: Floors and references"),
 )
 # fmt: on
 LATER = tuple(claim.name for claim in CLAIMS if claim.seen)
