@@ -6,9 +6,9 @@ import pytest
 import torch
 from arms import rng
 
-from assign_add_lib.companions.hypernetwork.analysis import bank, fitted_codes
+from assign_add_lib.companions.hypernetwork.analysis import at_fixed_questions, bank, fitted_codes
 from assign_add_lib.companions.hypernetwork.claims import seeds
-from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS, Teacher
+from assign_add_lib.companions.hypernetwork.data import CONTEXT, HELD_OUT, SUPPORTS, Teacher
 from assign_add_lib.companions.hypernetwork.model import build
 from assign_add_lib.companions.hypernetwork.tables import ASKED, MEASURES, SCORED, fairest, lasting, load_table, unexplained
 from assign_add_lib.engine.scoreboard import load_board
@@ -50,6 +50,13 @@ def test_the_fairest_blend_against_a_loop(teacher, tasks):
             hidden = (teacher.modules[module] @ x / 2**0.5).relu()
             slow += tasks.z[task, module] * (teacher.readout @ hidden)
         torch.testing.assert_close(given[task, question], slow, atol=1e-5, rtol=1e-4)
+
+
+def test_fixed_questions_are_the_same_for_all_tasks_and_leave_the_examples(teacher, tasks):
+    fixed = at_fixed_questions(tasks, 9)
+    asked = fixed.x[:, CONTEXT:]
+    assert asked.shape == (4, 9, 8) and (asked == asked[0]).all() and asked.abs().max() <= 1
+    assert all(torch.equal(*each) for each in zip(fixed.context, tasks.context)) and torch.equal(fixed.z, tasks.z)
 
 
 def test_the_shipped_table_agrees_with_the_scoreboard_and_with_itself():

@@ -195,4 +195,4 @@ def gap(answer: Callable) -> None:
         off = (given - truth).abs().max().item()
         expect(off < 1e-3, f"the gap differs from the true one by up to {off:.3g}{''.join(hints[:1])}")
         cuts = called.names & {"relu", "relu_", "clamp", "clamp_", "clamp_min", "clip", "maximum", "threshold", "leaky_relu"}
-        expect(not cuts, "the gap is right, but this subtracts whole answers: leave out the half of each that adds up, and its ReLU")
+        expect(not cuts, "right in value, but it subtracts whole answers: leave out the half of each that adds up, and the ReLU")

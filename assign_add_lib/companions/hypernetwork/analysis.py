@@ -18,7 +18,7 @@ def streams(network: nn.Module, tasks: Tasks) -> dict[str, list[Tensor]]:
     """The residual stream (task, d_model) at each depth, embedding first: at one reading token, and averaged over the context.
 
     The reading token is the summary token, or in the vanilla arm the token of the first question.  After the last layer it is
-    normalised, as what reads it there is linear in this alone.  Nothing reads the context there, so its mean ends one layer before.
+    normalised, as what reads it there is linear in this alone.  Nothing reads the context there: its mean ends one layer before.
     """
     transformer = network.transformer
     *depths, last = transformer.residuals(tasks.context, tasks.queries[0][:, :1])

@@ -4,8 +4,9 @@ The first levels were set before any shipped run was measured.  Twelve lie just 
 had given; "connection alone helps" had no pilot, and "code as legible, vanilla" asks for what the pilots had not shown.
 The rows in `LATER` came when the shipped runs were known, and are counts only.  "vanilla above a blend" was committed before
 its measurement with the blend's strength chosen on tasks of the support, where it held; chosen in favour of the blend, as
-here, it does not.  Two rows have a new measure since: "only with a bottleneck" and "vanilla above a blend" score the vanilla arm
-on the tasks of the floors, and the probes read the token after the final layer norm.  No verdict of a level set before changed.
+here, it does not.  Since then, "only with a bottleneck" and "vanilla above a blend" score the vanilla arm on the tasks of the
+floors, the probes read a token after the final layer norm, and "code legible beyond a regression, vanilla" compares answers to
+equally many questions.  No verdict on a level that was set beforehand changed with this.
 """
 
 from functools import cache, cached_property, partial
@@ -112,13 +113,14 @@ class ArmSeed:
 
     @cache  # noqa: B019 - a seed lives as long as its measures
     def legible_outside(self, of: str) -> tuple[float, float]:
-        """The same from what is outside a network: an arm's or "kernel regression"'s answers to 128 fixed questions, or "slopes"."""
+        """The same from answers to 128 fixed questions, of an arm or of "kernel regression"; or from "slopes"."""
 
         def outside(tasks: Tasks) -> Tensor:
             if of == "slopes":
                 return ridge_slopes(tasks).flatten(1)
             fixed = at_fixed_questions(tasks)
-            return (kernel_answers(fixed, 0.01) if of == "kernel regression" else answers(self.run(of).network(), fixed)).flatten(1)
+            given = kernel_answers(fixed, 0.01) if of == "kernel regression" else answers(self.run(of).network(), fixed)
+            return given.flatten(1)
 
         sets = self.tasks("connected", 2000, 1), self.tasks("connected"), self.tasks(None)
         pairs = [(outside(tasks), tasks.z) for tasks in sets]
