@@ -62,7 +62,8 @@ def test_solution_passes(chapter, name, capsys):
     for number in range(3):
         seed(number)
         getattr(checks, name)(answers(chapter)["solution", name])
-    assert capsys.readouterr().out == 3 * "Right.\n"
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 3 and all(line.startswith("Right") for line in said)
 
 
 @pytest.mark.parametrize("chapter, name", EXERCISES)
@@ -82,7 +83,7 @@ def test_mistake_is_named(chapter, name, mistake, words, capsys):
 @pytest.mark.parametrize("name, answer", RIGHT, ids=[name for name, _ in RIGHT])
 def test_other_right_ways_pass(name, answer, capsys):
     getattr(checks, name)(answer)
-    assert capsys.readouterr().out == "Right.\n"
+    assert capsys.readouterr().out.startswith("Right")
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("../chapters/*.md")), ids=lambda path: path.stem)

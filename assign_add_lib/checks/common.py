@@ -34,18 +34,18 @@ class Wrong(Exception):
 
 
 def exercise(check: Callable) -> Callable:
-    """Make a function that raises `Wrong` into a check that prints its verdict."""
+    """Make a function that raises `Wrong` into a check that prints its verdict, and what the function returns beside it."""
 
     @functools.wraps(check)
     def judged(answer: Callable) -> None:
         try:
-            check(answer)
+            said = check(answer)
         except Wrong as wrong:
             print(f"Not yet: {wrong}")
         except Exception as error:
             print(f"Not yet: your function stopped with {type(error).__name__}: {error}")
         else:
-            print("Right.")
+            print(f"Right: {said}." if said else "Right.")
 
     return judged
 

@@ -98,11 +98,22 @@ def gap_by(factor=0.5, root=2):
     return gap
 
 
-def both_answered(modules, readout, z, x):
-    def answered(code):
-        return ((torch.einsum("m,mui->ui", code, modules) @ x.T / 2**0.5).relu().T) @ readout.T
+def both_answered(relu):
+    """An answer to exercise 15.5 that subtracts whole answers, with some way to cut them at 0."""
 
-    return answered(z) - sum(z[m] * answered(torch.eye(8)[m]) for m in range(8))
+    def gap(modules, readout, z, x):
+        def answered(code):
+            return relu(torch.einsum("m,mui->ui", code, modules) @ x.T / 2**0.5).T @ readout.T
+
+        return answered(z) - sum(z[m] * answered(torch.eye(8)[m]) for m in range(8))
+
+    return gap
+
+
+def one_by_one(modules, readout, z, x):
+    """An answer to exercise 15.5 that goes through the modules in turn."""
+    units = [strength * (x @ module.T) / 2**0.5 for strength, module in zip(z, modules)]
+    return 0.5 * (abs(sum(units)) - sum(abs(each) for each in units)) @ readout.T
 
 
 NAMES = {"search_code": fitted_codes}  # the chapter's own has the same arguments
@@ -122,7 +133,8 @@ MISTAKES = [
     ("features", lambda x, y: slopes(x, y)[:100], "should be a tensor"),
     ("other_modules", by(lambda R: R), "its inverse is needed"),
     ("other_modules", by(lambda R: torch.linalg.inv(R).T), "the transpose's inverse"),
-    ("other_modules", lambda modules, R: modules, "the two mixtures differ"),
+    ("other_modules", by(lambda R: R.T), "R's transpose"),
+    ("other_modules", lambda modules, R: modules, "write the mixture of z R as a sum"),
     ("few_examples", descended, "use that a task has one or two"),
     ("few_examples", on_a_grid(EVERY_PAIR[:4]), "is every pair tried"),
     ("few_examples", one_strength, "two strengths of its own"),
@@ -130,6 +142,9 @@ MISTAKES = [
     ("gap", gap_by(-0.5), "the sign is turned"),
     ("gap", gap_by(1), "the half is missing"),
     ("gap", gap_by(root=1), "divided by the root of 2"),
+    ("gap", both_answered(torch.relu), "leave out the half"),
+    ("gap", both_answered(torch.nn.functional.relu), "leave out the half"),
+    ("gap", both_answered(lambda each: each.clamp(min=0)), "leave out the half"),
     ("gap", lambda modules, readout, z, x: torch.zeros(len(x), 2), "differs from the true one"),
 ]
 
@@ -138,5 +153,5 @@ RIGHT = [
     ("other_modules", solved),
     ("features", slopes_of_products),
     ("few_examples", on_a_grid(EVERY_PAIR)),
-    ("gap", both_answered),
+    ("gap", one_by_one),
 ]

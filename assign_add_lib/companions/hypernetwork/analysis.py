@@ -17,13 +17,21 @@ from .model import Bottleneck
 def streams(network: nn.Module, tasks: Tasks) -> dict[str, list[Tensor]]:
     """The residual stream (task, d_model) at each depth, embedding first: at one reading token, and averaged over the context.
 
-    The reading token is the summary token, or in the vanilla arm the token of the first question.
+    The reading token is the summary token, or in the vanilla arm the token of the first question.  After the last layer it is
+    normalised, as what reads it there is linear in this alone.  Nothing reads the context there: its mean ends one layer before.
     """
-    depths = network.transformer.residuals(tasks.context, tasks.queries[0][:, :1])
+    transformer = network.transformer
+    *depths, last = transformer.residuals(tasks.context, tasks.queries[0][:, :1])
     return {
-        "reading token": [each[:, CONTEXT] for each in depths],
+        "reading token": [*(each[:, CONTEXT] for each in depths), transformer.norm(last[:, CONTEXT])],
         "context mean": [each[:, :CONTEXT].mean(1) for each in depths],
     }
+
+
+def at_fixed_questions(tasks: Tasks, n: int = 128) -> Tasks:
+    """The same examples with n questions that are the same for all tasks; the answers stay those of the old questions."""
+    fixed = 2 * torch.rand(n, tasks.x.shape[2], generator=torch.Generator().manual_seed(5)) - 1
+    return tasks._replace(x=torch.cat([tasks.context[0], fixed.expand(len(tasks.x), -1, -1)], 1))
 
 
 def probe(seen: Tensor, codes: Tensor, *others: tuple[Tensor, Tensor], strength: float = 1.0) -> list[float]:
