@@ -222,6 +222,21 @@ def test_flattened_keeps_the_mean_and_drops_the_choice(case):
     assert not lookup.flattened(term, torch.zeros_like(keys)).any()
 
 
+def test_at_level_keeps_all_choices(case):
+    task, weights, tokens = case
+    scores, keys = layer_2_terms(weights, tokens).sum((1, 2)), task.assigned_numbers(tokens)
+    level = torch.linspace(0.1, 0.9, len(tokens), dtype=scores.dtype)
+    change = lookup.at_level(scores, keys, level)
+    old, new = scores.softmax(1), (scores + change).softmax(1)
+    for b in range(len(tokens)):
+        chosen = [j for j in range(task.length) if keys[b, j]]
+        other = [j for j in range(task.length) if not keys[b, j]]
+        assert float(sum(new[b, j] for j in chosen)) == pytest.approx(float(level[b]))
+        for group in (chosen, other):  # within each, attention keeps its proportions
+            torch.testing.assert_close(new[b, group] / new[b, group].sum(), old[b, group] / old[b, group].sum())
+        assert not change[b, other].any()
+
+
 def test_another_block_changes_the_entries_of_variables(case):
     task, w, tokens = case
     A, V, f = trace(w, tokens).pattern[:, 0], task.n_variables, task.first_variable

@@ -236,6 +236,12 @@ def flattened(term: Tensor, keys: Tensor) -> Tensor:
     return (mean - term) * keys
 
 
+def at_level(scores: Tensor, keys: Tensor, level: Tensor) -> Tensor:
+    """The change (batch, key) of scores by one constant at some keys (batch, key) that brings their attention together to a level (batch,)."""
+    inside, outside = (scores.masked_fill(~each, -torch.inf).logsumexp(-1) for each in (keys, ~keys))
+    return (level.logit() - inside + outside)[:, None] * keys
+
+
 def with_block(weights: Weights, tokens: Tensor, block: Tensor) -> Tensor:
     """The change (batch, key) of the scores of `=` if `variable_identity` were another block (V, V)."""
     task, w, V = weights.task, weights, weights.task.n_variables
