@@ -237,7 +237,7 @@ def flattened(term: Tensor, keys: Tensor) -> Tensor:
 
 
 def at_level(scores: Tensor, keys: Tensor, level: Tensor) -> Tensor:
-    """The change (batch, key) of scores by one constant at some keys (batch, key) that brings their attention together to a level (batch,)."""
+    """A change (batch, key) of scores by a constant at some keys (batch, key) that gives them the attention (batch,) together."""
     inside, outside = (scores.masked_fill(~each, -torch.inf).logsumexp(-1) for each in (keys, ~keys))
     return (level.logit() - inside + outside)[:, None] * keys
 
