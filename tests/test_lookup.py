@@ -172,6 +172,44 @@ def test_lead(case):
                     assert math.isnan(found[b, q, k])
 
 
+def test_leads_of_asked_problem_by_problem(case):
+    task, weights, tokens = case
+    terms, found = layer_2_terms(weights, tokens), []
+    for side, operand in enumerate((task.left, task.right)):
+        for each, row in zip(terms, tokens.tolist(), strict=True):
+            asked = row[task.left], row[task.right]
+            keys = {row[j - 1]: j for j in range(1, task.room) if row[j] < task.n_numbers}
+            rivals = [j for name, j in keys.items() if name not in asked]
+            if row[operand] >= task.first_variable and rivals:
+                found.append(each[..., keys[asked[side]]] - sum(each[..., j] for j in rivals) / len(rivals))
+    assert len(found) > 5
+    torch.testing.assert_close(lookup.leads_of_asked(weights, tokens), torch.stack(found))
+
+
+def test_preferences_of_equal_score_by_score(case):
+    task, w, tokens = case
+    found, moved = lookup.preferences_of_equal(w, tokens), w.W_E @ OV(w, 1)
+    seen = trace(w, tokens)
+    own, read = w.W_E[task.equal] + w.W_pos[task.last], seen.attn_out[:, 0, task.last]
+
+    def score(query, key):
+        return float(query @ w.W_Q[1] @ w.W_K[1].T @ key) / math.sqrt(w.W_Q.shape[-1])
+
+    def mean(values):
+        values = list(values)
+        return sum(values) / len(values)
+
+    numbers, variables = range(task.n_numbers), range(task.first_variable, task.d_vocab)
+    operands, assigned = (task.left, task.right), range(1, task.room)
+    expected = [mean(score(own, w.W_pos[j]) for j in operands), mean(score(own, w.W_pos[j]) for j in assigned)]
+    expected += [mean(score(each, w.W_pos[j]) for each in read for j in places) for places in (operands, assigned)]
+    expected += [mean(score(own, w.W_E[t]) for t in kind) for kind in (numbers, variables)]
+    expected += [mean(score(own, moved[t]) for t in variables), mean(score(moved[t], w.W_E[t]) for t in numbers)]
+    expected += [mean(score(moved[t], w.W_E[u]) for t in numbers for u in numbers if t != u)]
+    assert list(found.values()) == pytest.approx(expected)
+    assert list(found)[1] == f"key at 1 to {task.room - 1}" and list(found)[7] == "value read, same value at key"
+
+
 def test_flattened_keeps_the_mean_and_drops_the_choice(case):
     task, weights, tokens = case
     term, keys = layer_2_terms(weights, tokens)[:, 1, 1], task.assigned_numbers(tokens)
@@ -182,6 +220,21 @@ def test_flattened_keeps_the_mean_and_drops_the_choice(case):
             expected = sum(term[b, k] for k in chosen) / len(chosen) if j in chosen else term[b, j]
             torch.testing.assert_close(found[b, j], torch.as_tensor(expected))
     assert not lookup.flattened(term, torch.zeros_like(keys)).any()
+
+
+def test_at_level_keeps_all_choices(case):
+    task, weights, tokens = case
+    scores, keys = layer_2_terms(weights, tokens).sum((1, 2)), task.assigned_numbers(tokens)
+    level = torch.linspace(0.1, 0.9, len(tokens), dtype=scores.dtype)
+    change = lookup.at_level(scores, keys, level)
+    old, new = scores.softmax(1), (scores + change).softmax(1)
+    for b in range(len(tokens)):
+        chosen = [j for j in range(task.length) if keys[b, j]]
+        other = [j for j in range(task.length) if not keys[b, j]]
+        assert float(sum(new[b, j] for j in chosen)) == pytest.approx(float(level[b]))
+        for group in (chosen, other):  # within each, attention keeps its proportions
+            torch.testing.assert_close(new[b, group] / new[b, group].sum(), old[b, group] / old[b, group].sum())
+        assert not change[b, other].any()
 
 
 def test_another_block_changes_the_entries_of_variables(case):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ..circuits import OV, QK, first_layer, layer_1_terms, qk_table, variable_identity
+from ..circuits import OV, QK, first_layer, layer_1_terms, layer_2_terms, qk_table, variable_identity
 from ..model import Weights, read_out, trace
 from ..task import Task
 
@@ -189,6 +189,44 @@ def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
     return at - (terms * mask).sum(-1) / mask.sum(-1)
 
 
+def leads_of_asked(weights: Weights, tokens: Tensor) -> Tensor:
+    """Leads (numbers, query source, key source) of the nine layer-2 terms, for each looked-up number of problems with a rival.
+
+    The rivals are the assigned numbers that are not asked for; all left operands come before all right ones.
+    """
+    task = weights.task
+    terms, places = layer_2_terms(weights, tokens), task.value_positions(tokens)
+    rivals = task.assigned_numbers(tokens).scatter(1, places, False)
+    found = []
+    for side, at in enumerate((task.left, task.right)):
+        here = (tokens[:, at] >= task.first_variable) & rivals.any(1)
+        found.append(lead(terms[here], places[here, side], rivals[here]))
+    return torch.cat(found)
+
+
+def preferences_of_equal(weights: Weights, tokens: Tensor) -> dict[str, float]:
+    """Mean layer-2 scores of `=` for what a key can be or hold: by its own token and position, and by what it has read.
+
+    Rows that begin with *read* are scored by what layer 1 adds at `=`, on average over the problems; those that begin with
+    *value read* by a number that layer 1 moved; all others by the token and position of `=`.
+    """
+    task, w, N, V = weights.task, weights, weights.task.n_numbers, weights.task.n_variables
+    QK2, moved = QK(w, 2), w.W_E @ OV(w, 1)
+    own, read = w.W_E[task.equal] + w.W_pos[task.last], first_layer(w, tokens)[2][:, task.last].mean(0)
+    operands, assigned = [task.left, task.right], slice(1, task.room)
+    found = {}
+    for words, query in (("", own), ("read, ", read)):
+        found[f"{words}key at {task.left}, {task.right}"] = w.W_pos[operands] @ (query @ QK2)
+        found[f"{words}key at 1 to {task.room - 1}"] = w.W_pos[assigned] @ (query @ QK2)
+    found["key is a number"] = w.W_E[:N] @ (own @ QK2)
+    found["key is a variable"] = w.W_E[-V:] @ (own @ QK2)
+    found["key holds a variable's name"] = moved[-V:] @ (own @ QK2)
+    by_value, same = moved[:N] @ QK2 @ w.W_E[:N].T, torch.eye(N, dtype=torch.bool, device=moved.device)
+    found["value read, same value at key"] = by_value[same]
+    found["value read, other value at key"] = by_value[~same]
+    return {words: scores.mean().item() for words, scores in found.items()}
+
+
 def flattened(term: Tensor, keys: Tensor) -> Tensor:
     """The change (batch, key) of scores that puts a term's mean over some keys (batch, key) in place of the term at each of them.
 
@@ -196,6 +234,12 @@ def flattened(term: Tensor, keys: Tensor) -> Tensor:
     """
     mean = (term * keys).sum(-1, keepdim=True) / keys.sum(-1, keepdim=True).clamp(min=1)
     return (mean - term) * keys
+
+
+def at_level(scores: Tensor, keys: Tensor, level: Tensor) -> Tensor:
+    """A change (batch, key) of scores by a constant at some keys (batch, key) that gives them the attention (batch,) together."""
+    inside, outside = (scores.masked_fill(~each, -torch.inf).logsumexp(-1) for each in (keys, ~keys))
+    return (level.logit() - inside + outside)[:, None] * keys
 
 
 def with_block(weights: Weights, tokens: Tensor, block: Tensor) -> Tensor:

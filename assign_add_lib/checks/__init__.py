@@ -11,7 +11,7 @@ from .chapter_04 import blame, calibration_error, evidence, renamed, standardise
 from .chapter_05 import blurred, displaced, same_variable, shifted
 from .chapter_06 import alone, control_levels, from_positions, proof_applies, sharing
 from .chapter_07 import one_face, rote, singles_out, sparing, weighted
-from .chapter_08 import flattened, same_head, separating, with_directions
+from .chapter_08 import flat_restored, same_head, separating, with_directions
 from .chapter_09 import closed, instead, needed, rival, swapped
 from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previous, uneven_answer
 from .chapter_11 import basin_depth, by_exclusion, one_lever

@@ -1,5 +1,6 @@
 """The checks of chapter 8, Variable binding."""
 
+import math
 import random
 from collections.abc import Callable
 
@@ -12,11 +13,12 @@ from .common import as_tensor, exercise, expect
 @exercise
 def same_head(answer: Callable) -> None:
     """Exercise 8.1: `answer(one, other)` is whether two tables of scores give every query the same attention."""
+    draws = torch.Generator().manual_seed(8)
     for n in (2, 5, 9):
-        table = torch.randn(n, n, dtype=torch.float64)
+        table = torch.randn(n, n, dtype=torch.float64, generator=draws)
         index = torch.arange(n)
-        for_query, for_key = torch.randn(2, n, dtype=torch.float64)
-        future = torch.randn(n, n, dtype=torch.float64).triu(1)
+        for_query, for_key = torch.randn(2, n, dtype=torch.float64, generator=draws)
+        future = torch.randn(n, n, dtype=torch.float64, generator=draws).triu(1)
         first, bent = torch.zeros(n, n, dtype=torch.float64), torch.zeros(n, n, dtype=torch.float64)
         first[0, 0], bent[-1, -1] = 3.0, 1e-2
         cases = [
@@ -49,11 +51,12 @@ def _named(kinds: list[str], worth: dict[str, float], position: list[float]) -> 
 @exercise
 def separating(answer: Callable) -> None:
     """Exercise 8.2: `answer(worth, position)` is the list of kinds on which three accounts name three keys, most clearly."""
+    draws = random.Random(8)
     for draw in range(40):
-        n = 4 if draw == 0 else random.randint(2, 5)
-        slope = random.choice((0.5, 1.0, 2.0))
-        position = [slope * i + random.gauss(0, 0.7) for i in range(n + 1)]
-        worth = {"PAD": random.gauss(0, 0.3), "number": random.gauss(-2, 0.5), "variable": random.gauss(3, 1)}
+        n = 4 if draw == 0 else draws.randint(2, 5)
+        slope = draws.choice((0.5, 1.0, 2.0))
+        position = [slope * i + draws.gauss(0, 0.7) for i in range(n + 1)]
+        worth = {"PAD": draws.gauss(0, 0.3), "number": draws.gauss(-2, 0.5), "variable": draws.gauss(3, 1)}
         if draw == 0:
             position, worth = [0.0, 2.0, 4.0, 6.0, 3.0], {"PAD": 0.0, "number": -3.0, "variable": 3.0}
         lists = [[KINDS[code // 3**i % 3] for i in range(n)] for code in range(3**n)]
@@ -77,39 +80,74 @@ def separating(answer: Callable) -> None:
         if len({previous, latest, top}) < 3 and top == n:
             words += "; the number itself is a key as well, the last"
         expect(len({previous, latest, top}) == 3, words)
-        expect(lead > margin - 1e-6, f"{where} it gives {given}, where the sum leads by {lead:.2f}; one leads by {margin:.2f}")
+        words = f"{where} it gives {given}, where the sum leads by {lead:.2f}; one leads by {margin:.2f}"
+        forgotten = [_named(kinds, worth, [*position[:-1], -1e9]) for kinds in (given, *(kinds for _, kinds in told))]
+        forgotten = [keys[3] if len(set(keys[:3])) == 3 else 0.0 for keys in forgotten]
+        if forgotten[0] > max(forgotten) - 1e-6:
+            words += "; it is the best list if one forgets the number itself, which is a key as well, the last"
+        expect(lead > margin - 1e-6, words)
 
 
 @exercise
-def flattened(answer: Callable) -> None:
-    """Exercise 8.3: `answer(term, keys)` is the change that puts a term's mean over the keys in place of its values there."""
+def flat_restored(answer: Callable) -> None:
+    """Exercise 8.3: `answer(scores, term, keys)` is the change that makes a term flat at keys, with their attention restored."""
+    draws = torch.Generator().manual_seed(8)
     for _ in range(10):
-        term, keys = torch.randn(6, STUDY.length, dtype=torch.float64), torch.rand(6, STUDY.length) < 0.3
-        keys[:, 3] = True
-        given = as_tensor(answer(term.clone(), keys.clone()), (6, STUDY.length), "the change")
+        scores, term = torch.randn(2, 6, STUDY.length, dtype=torch.float64, generator=draws)
+        keys = torch.rand(6, STUDY.length, generator=draws) < 0.3
+        keys[:, 3], keys[:, 5] = True, False
+        given = as_tensor(answer(scores.clone(), term.clone(), keys.clone()), (6, STUDY.length), "the change").double()
         for b in range(6):
-            here = [j for j in range(STUDY.length) if keys[b, j]]
-            mean = sum(float(term[b, j]) for j in here) / len(here)
-            for j in range(STUDY.length):
-                truth = mean - float(term[b, j]) if j in here else 0.0
-                where = "of the mask" if j in here else "outside the mask"
-                words = f"at a key {where} it gives {given[b, j]:.4f}; it should be {truth:.4f}"
-                if j not in here:
-                    words += "; keys outside the mask stay as they are"
-                elif abs(float(given[b, j]) - mean) < 1e-9:
-                    words += "; this is the new value, and the change is what must be added to the old one"
-                elif abs(float(given[b, j]) + float(term[b, j]) - float(term[b].mean())) < 1e-9:
-                    words += "; the mean is over the keys of the mask in this problem, not over all"
-                elif abs(float(given[b, j]) + float(term[b, j]) - float(term[keys].mean())) < 1e-9:
-                    words += "; the mean is over the keys of one problem, not over the batch"
-                expect(abs(float(given[b, j]) - truth) < 1e-9, words)
+            here, off = [j for j in range(STUDY.length) if keys[b, j]], [j for j in range(STUDY.length) if not keys[b, j]]
+            flat = sum(float(term[b, j]) for j in here) / len(here) - term[b, here]
+
+            def together(change, old=scores[b], here=here):
+                weight = (old + change).exp()
+                return float(weight[here].sum() / weight.sum())
+
+            values = ", ".join(f"{float(given[b, j]):.3f}" for j in off[:3])
+            words = f"at keys outside the mask it gives {values}"
+            if torch.allclose(given[b, off], scores[b, off]):
+                words += ", the old scores: return the change, which is added to them"
+            expect(bool((given[b, off].abs() < 1e-9).all()), words + "; outside the mask nothing changes")
+            rest = given[b, here] - flat  # must be one constant
+            spread = float(rest.max() - rest.min())
+            words = f"at the keys of the mask the change differs from that of the flat term by {spread:.3f} from key to key"
+            if torch.allclose(rest + flat, rest[:1] + flat[:1]):
+                words += "; you give the same to all of them, and need what must be added to the old term to make it flat"
+            expect(spread < 1e-8, words + "; it should differ by one constant")
+            was, now, unrestored = together(0.0), together(given[b]), together(_at(here, flat))
+            words = f"the keys of the mask get {now:.4f} of the attention together; before the change it was {was:.4f}"
+            if abs(now - unrestored) < 1e-9:
+                words += "; the term is flat, and the constant is missing"
+            elif abs(float(rest[0]) - _logs(was, unrestored)) < 1e-8:
+                words += "; the ratio of the shares is used, and a constant multiplies the odds"
+            elif abs(float(rest[0]) + _odds(was) - _odds(unrestored)) < 1e-8:
+                words += "; the constant has the wrong sign"
+            expect(abs(now - was) < 1e-8, words)
+
+
+def _at(here: list[int], values: torch.Tensor) -> torch.Tensor:
+    """Values at some keys, zero at all others."""
+    return torch.zeros(STUDY.length, dtype=values.dtype).index_put((torch.tensor(here),), values)
+
+
+def _odds(part: float) -> float:
+    """The log odds of a share."""
+    return math.log(part / (1 - part))
+
+
+def _logs(was: float, now: float) -> float:
+    """The log of the ratio of two shares."""
+    return math.log(was / now)
 
 
 @exercise
 def with_directions(answer: Callable) -> None:
     """Exercise 8.4: `answer(block, r)` is the matrix of rank at most r that is nearest to the block."""
+    draws = torch.Generator().manual_seed(8)
     for n in (3, 7, 12):
-        block = torch.randn(n, n, dtype=torch.float64)
+        block = torch.randn(n, n, dtype=torch.float64, generator=draws)
         values, V = torch.linalg.eigh(block.T @ block)  # ascending
         for r in (1, n // 2, n):
             given = as_tensor(answer(block.clone(), r), (n, n), "the answer")

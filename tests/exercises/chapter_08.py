@@ -41,6 +41,14 @@ def apart(itself=True, variable=max, best=True):
     return separating
 
 
+def forgets_itself(worth, position):
+    """A right answer where the number itself wins; elsewhere the best list if it is left out of the second place."""
+    right, without = apart()(worth, position), apart(itself=False)(worth, position)
+    keys = [*without, "number"]
+    sums = [worth[kind] + float(at) for kind, at in zip(keys, position, strict=False)]
+    return without if without and sums.index(max(sums)) != len(position) - 1 else right
+
+
 def by_tensor(worth, position):
     """Another right answer to exercise 8.2, all lists at once."""
     names, n = list(worth), len(position) - 1
@@ -54,27 +62,37 @@ def by_tensor(worth, position):
     return [names[code] for code in codes[lead.argmax()]] if good.any() else []
 
 
-def level(everywhere=False, over=None, change=True):
-    """An answer to exercise 8.3 with parts left out: the mean over the keys of a problem, over all or over the batch."""
+def restore(everywhere=False, flat=True, constant="odds", change=True, sign=1):
+    """An answer to exercise 8.3 with parts left out or wrong."""
 
-    def flattened(term, keys):
+    def flat_restored(scores, term, keys):
         mean = (term * keys).sum(1, keepdim=True) / keys.sum(1, keepdim=True)
-        if over == "all":
+        if everywhere:
             mean = term.mean(1, keepdim=True)
-        if over == "batch":
-            mean = term[keys].mean()
-        new = mean - term if change else mean.expand_as(term)
-        return new if everywhere else new * keys
+        made = (mean - term if flat else 0 * term) * (1 if everywhere else keys)
+        was, now = ((each.softmax(1) * keys).sum(1, keepdim=True) for each in (scores, scores + made))
+        shift = {"odds": was.logit() - now.logit(), "shares": (was / now).log(), "none": 0 * was}[constant]
+        made = made + sign * shift * keys
+        if change == "value":
+            return made + term * keys
+        return made if change else scores + made
 
-    return flattened
+    return flat_restored
 
 
-def by_problem(term, keys):
-    """Another right answer to exercise 8.3, a problem at a time."""
-    new = term.clone()
-    for row, here in zip(new, keys, strict=True):
-        row[here] = row[here].mean()
-    return new - term
+def only_a_constant(scores, term, keys):
+    return keys.to(term.dtype)
+
+
+def by_problem(scores, term, keys):
+    """Another right answer to exercise 8.3, a problem at a time, by what attention must be."""
+    change = torch.zeros_like(scores)
+    for new, old, part, here in zip(change, scores, term, keys, strict=True):
+        wanted = old - part
+        wanted = wanted[here].softmax(0) * old.softmax(0)[here].sum()  # the attention at the keys
+        scale = old.softmax(0)[~here].sum().log() - old[~here].logsumexp(0)
+        new[here] = wanted.log() - scale - old[here]
+    return change
 
 
 def rank(extra=0, turned=False, largest=True):
@@ -101,17 +119,21 @@ MISTAKES = [
     ("same_head", by_attention(tolerance=0.5), "it should say False"),
     ("same_head", same_largest, "it should say False"),
     ("same_head", lambda one, other: None, "nothing yet"),
-    ("separating", apart(itself=False), "the number itself is a key"),
+    ("separating", apart(itself=False), "which is a key as well"),
     ("separating", apart(variable=min), "latest variable"),
     ("separating", apart(best=False), "one leads by"),
+    ("separating", forgets_itself, "if one forgets the number itself"),
     ("separating", lambda worth, position: [], "it finds no list"),
     ("separating", lambda worth, position: ["PAD"] * (len(position) - 1), "with a variable"),
     ("separating", lambda worth, position: None, "nothing yet"),
-    ("flattened", level(everywhere=True), "outside the mask"),
-    ("flattened", level(over="all"), "not over all"),
-    ("flattened", level(over="batch"), "not over the batch"),
-    ("flattened", level(change=False), "added to the old one"),
-    ("flattened", lambda term, keys: None, "nothing yet"),
+    ("flat_restored", restore(constant="none"), "the constant is missing"),
+    ("flat_restored", restore(constant="shares"), "multiplies the odds"),
+    ("flat_restored", restore(sign=-1), "the wrong sign"),
+    ("flat_restored", restore(change=False), "return the change"),
+    ("flat_restored", restore(change="value"), "must be added to the old term"),
+    ("flat_restored", restore(everywhere=True), "outside the mask nothing changes"),
+    ("flat_restored", only_a_constant, "you give the same to all"),
+    ("flat_restored", lambda scores, term, keys: None, "nothing yet"),
     ("with_directions", rank(extra=-1), "are allowed"),
     ("with_directions", rank(extra=1), "the nearest is at"),
     ("with_directions", rank(turned=True), "on their sides"),
@@ -121,6 +143,6 @@ MISTAKES = [
 RIGHT = [
     ("same_head", by_attention()),
     ("separating", by_tensor),
-    ("flattened", by_problem),
+    ("flat_restored", by_problem),
     ("with_directions", projected),
 ]
