@@ -58,6 +58,9 @@ def one_look_score(answer: Callable) -> None:
         truth = sum(p * right for p, right in cases) / m
         never = sum((1 + (n - 1) / N) / n for n in range(1, m + 1)) / m
         hint = "; that is the solver that never looks" if abs(float(given) - never) < 1e-9 else ""
+        unlucky = (1 + sum(2 / n for n in range(2, m + 1))) / m
+        if abs(float(given) - unlucky) < 1e-9:
+            hint = "; another assigned number may equal the right one, with probability 1/N"
         words = f"for N = {N} and m = {m} it gives {float(given):.4f}; counting the cases one by one gives {truth:.4f}"
         expect(abs(float(given) - truth) < 1e-9, words + hint)
 

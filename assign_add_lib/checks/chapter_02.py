@@ -28,6 +28,10 @@ def normalised_scores(answer: Callable) -> None:
         apart = (C[tokens].square().mean(1) + C[d_vocab:].square().mean(1)).sqrt()
         words = "the size of a sum is not that of its parts: the product of token and position counts too"
         expect(not torch.allclose(given, x @ QK1 @ x.T / (apart[:, None] * apart)), words)
+        rows = C / C.square().mean(1, keepdim=True).sqrt()
+        x_of_rows = rows[tokens] + rows[d_vocab:]
+        words = "you normalise each row of C; normalise the sum of a token's row and a position's"
+        expect(not torch.allclose(given, x_of_rows @ QK1 @ x_of_rows.T), words)
         expect(not torch.allclose(given, truth.T), "the query is the row, the key the column")
         gap = (given - truth).abs().max().item()
         expect(gap < 1e-6, f"the scores are off by up to {gap:.2g} from those of normalised vectors")

@@ -71,7 +71,7 @@ MISTAKES = [
     ("may_train", variables_forgotten, "where training never puts it"),
     ("may_train", sides_swapped, "training"),
     ("one_look_score", never_looks, "that is the solver that never looks"),
-    ("one_look_score", lambda N, m: (1 + sum(2 / n for n in range(2, m + 1))) / m, "counting the cases one by one"),  # no luck
+    ("one_look_score", lambda N, m: (1 + sum(2 / n for n in range(2, m + 1))) / m, "with probability 1/N"),  # no luck
     ("tenth_set", lambda split, size: evaluation_populations(split)["2-var train"].sample(size, generator()), "training may ask"),
     (
         "tenth_set",

@@ -24,6 +24,10 @@ def sizes_apart(C, QK1, tokens):
     return x @ QK1 @ x.T
 
 
+def rows_first(C, QK1, tokens):
+    return scores_of(lambda x: 1)(C / rms(C), QK1, tokens)
+
+
 def rms(x):
     return x.square().mean(1, keepdim=True).sqrt()
 
@@ -69,6 +73,7 @@ MISTAKES = [
     ("normalised_scores", lambda C, QK1, tokens: scores_of(rms)(C, QK1, tokens).T, "the query is the row"),
     ("normalised_scores", scores_of(lambda x: x.std(1, keepdim=True)), "are off by up to"),
     ("normalised_scores", sizes_apart, "counts too"),
+    ("normalised_scores", rows_first, "you normalise each row of C"),
     ("normalised_scores", lambda C, QK1, tokens: scores_of(rms)(C, QK1, tokens)[None], "shape"),
     ("typical_score", lambda d_model, d_head, s: (2 * d_model * s**4) ** 2, "that is the variance"),
     ("typical_score", lambda d_model, d_head, s: 2 * d_model * s**4 * math.sqrt(d_head), "divided by the square root"),
