@@ -137,15 +137,22 @@ def self_reading(weights: Weights, problems: Tensor) -> dict[str, float]:
 
 
 class Branch(NamedTuple):
-    """One change at step `START`, from which training goes on."""
+    """One change at step `START`, from which training goes on.
 
-    levers: tuple[str, ...] = ()  # for k and l, these levers are set to their mean over the ordinary variables
-    share: float = 1.0  # or moved this share of the way, with 3.0 three times as far
-    aside: bool = False  # k and l are moved by this share of the length for `itself`, in random directions that turn no lever
-    draw: int = 0  # which random directions
-    held: bool = False  # afterwards `itself`, as the changed `=` makes it, is set back to its distance from the ordinary ones
+    `levers`: for k and l these are set to their mean over the ordinary variables, or moved by `share` of the way there, with
+    3.0 three times as far.  `aside`: k and l are moved instead by `share` of the length for `itself`, in random directions
+    that turn no lever; `draw` says in which.  `held`: right after the change `itself`, as the changed `=` makes it, is set
+    back to its distance from the ordinary ones, once.  `often`: how often k and l are asked for on the right, relative to
+    the study's mixture.
+    """
+
+    levers: tuple[str, ...] = ()
+    share: float = 1.0
+    aside: bool = False
+    draw: int = 0
+    held: bool = False
     weight_decay: float = 0.02
-    often: float = 1.0  # how often k and l are asked for on the right, relative to the study's mixture
+    often: float = 1.0
 
 
 BRANCHES = {
