@@ -33,7 +33,8 @@ def test_levers_and_releases_draw_every_curve():
     curve = pd.Series([2.0, 1.0], [0.0, 3.0])
     drawn = figures.loss_by_lever({"read": {"step 1": curve}, "own": {"step 1": curve * 2}}, {"read": 1.0, "own": 2.0})
     assert [lines(axes)["step 1"] for axes in drawn.axes] == [[2.0, 1.0], [4.0, 2.0]]
-    rows = pd.DataFrame({f"{what} k": [0.5, -0.5, 0.25] for what in ("pull", "number")}, [100, 200, 300])
+    rows = pd.DataFrame({f"{what} k": [0.5, -0.5, 0.25] for what in ("pull", "push", "number")}, [100, 200, 300])
     drawn = figures.release_panels(rows, "k", (200, 300))
-    heights = [lines(axes)["k"] for axes in drawn.axes]
-    assert heights == [[0.5, 0.25], [0.25], [0.5, 0.25], [0.25]]  # logarithms of what is above 0
+    heights = [lines(axes) for axes in drawn.axes]
+    above, brief = {"pull": [0.5, 0.25], "push": [0.5]}, {"pull": [0.25], "push": [0.5]}
+    assert heights == [above, brief, {"number": [0.5, 0.25]}, {"number": [0.25]}]  # logarithms of what is above 0

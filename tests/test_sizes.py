@@ -1160,8 +1160,8 @@ def figures_of_the_phases():
     curve = pd.Series([3.0, 2.0], [0, 1])
     axes = figures.loss_by_lever({"read": {"a": curve}, "own": {"a": curve}}, {"read": 0, "own": 1}).axes[0]
     assert list(axes.lines[0].get_ydata()) == [3.0, 2.0]
-    rows = pd.DataFrame({f"{what} a": [0.1, 0.2, 0.4] for what in ("own", "pull", "number")}, [0, 100, 200])
-    assert len(figures.release_panels(rows, ["a"], (0, 100)).axes) == 4
+    rows = pd.DataFrame({f"{what} a": [0.1, 0.2, 0.4] for what in ("own", "pull", "push", "number")}, [0, 100, 200])
+    assert len(figures.release_panels(rows, "a", (0, 100)).axes) == 4
 
 
 @calls("views.figures.style.role", "views.figures.style.spread", "views.figures.style.use_style")

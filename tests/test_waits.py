@@ -162,6 +162,23 @@ def test_a_taken_learner_trains_as_the_branch_says():
     assert torch.equal(learner.generator.get_state(), torch.Generator().manual_seed(5).get_state())
 
 
+def test_kept_levers_are_put_back_and_no_others():
+    learner, shipped = StudyLearner(TrainConfig(seed=42)), load_run("seed-42").weights(3000).tensors()
+    with torch.no_grad():
+        for name, tensor in learner.tensors.items():
+            tensor.copy_(shipped[name])
+    keeper = waits.Keeper(learner, ("read",))
+    assert [learner.config.task.token_names[row] for row in keeper.problems] == ["k", "l"]
+    waits.take(learner, waits.BRANCHES["all three"])
+    turned = {row: keeper.distance(row)[1] for row in keeper.problems}
+    keeper.put_back()
+    for row, was in keeper.distances.items():
+        now = keeper.distance(row)[1]
+        assert abs(was[0]) > 3 > 0.1 > abs(turned[row][0])
+        torch.testing.assert_close(now[0], was[0], atol=1e-3, rtol=0)
+        torch.testing.assert_close(now[1], turned[row][1], atol=1e-3, rtol=0)
+
+
 def test_rows_end_with_the_run_or_when_it_is_settled():
     learner = StudyLearner(TrainConfig(seed=42, batch_size=8))
     rows = list(waits.followed(learner, end=4, every=2))

@@ -29,7 +29,7 @@ STEPS = {*range(600, 8800, 200), *range(8800, 9101, 10), *range(9200, 9700, 100)
 # how many draws of problems a branch gets, where it is not two
 DRAWS = {"unchanged": 3, "read, a quarter": 1, "read, half": 1, "read, three quarters": 1}
 DRAWS |= {"own, threefold": 1, "aside, twice as far": 1, "itself, a third": 1, "itself, half": 1, "itself, three quarters": 1}
-BRIEF = ("itself, a third", "itself, half")  # followed for 500 steps only
+BRIEF = ("itself, a third", "itself, half", "itself, read kept", "read, itself kept")  # followed for 500 steps only
 SEEDS = (42, *range(9))  # of reading.csv
 
 

@@ -137,15 +137,24 @@ def self_reading(weights: Weights, problems: Tensor) -> dict[str, float]:
 
 
 class Branch(NamedTuple):
-    """One change at step `START`, from which training goes on."""
+    """One change at step `START`, from which training goes on.
 
-    levers: tuple[str, ...] = ()  # for k and l, these levers are set to their mean over the ordinary variables
-    share: float = 1.0  # or moved this share of the way, with 3.0 three times as far
-    aside: bool = False  # k and l are moved by this share of the length for `itself`, in random directions that turn no lever
-    draw: int = 0  # which random directions
-    held: bool = False  # afterwards `itself`, as the changed `=` makes it, is set back to its distance from the ordinary ones
+    `levers`: for k and l these are set to their mean over the ordinary variables, or moved by `share` of the way there, with
+    3.0 three times as far.  `aside`: k and l are moved instead by `share` of the length for `itself`, in random directions
+    that turn no lever; `draw` says in which.  `held`: right after the change `itself`, as the changed `=` makes it, is set
+    back to its distance from the ordinary ones, once.  `kept`: after every step these levers are set back to the distance
+    from the ordinary ones that they had before the change.  `often`: how often k and l are asked for on the right, relative
+    to the study's mixture.
+    """
+
+    levers: tuple[str, ...] = ()
+    share: float = 1.0
+    aside: bool = False
+    draw: int = 0
+    held: bool = False
+    kept: tuple[str, ...] = ()
     weight_decay: float = 0.02
-    often: float = 1.0  # how often k and l are asked for on the right, relative to the study's mixture
+    often: float = 1.0
 
 
 BRANCHES = {
@@ -170,6 +179,8 @@ BRANCHES = {
     "aside, twice as far": Branch(aside=True, share=2.0),
     "asked twice as often": Branch(often=2.0),
     "no weight decay": Branch(weight_decay=0.0),
+    "itself, read kept": Branch(levers=("itself",), kept=("read",)),
+    "read, itself kept": Branch(levers=("read",), held=True, kept=("itself",)),
 }
 
 
@@ -218,7 +229,37 @@ def take(learner: StudyLearner, branch: Branch, batches: int = 0) -> None:
         learner.generator.manual_seed(batches)
 
 
-def followed(learner: StudyLearner, end: int, every: int = 100, settled: int = 5) -> Iterator[dict[str, float]]:
+class Keeper:
+    """Keeps some levers of k and l at the distance from the ordinary variables that they have when it is made."""
+
+    def __init__(self, learner: StudyLearner, levers: tuple[str, ...]):
+        self.learner, task = learner, learner.config.task
+        self.levers = torch.tensor([lever in levers for lever in LEVERS])
+        restricted = set(learner.split.never_left) | set(learner.split.never_right)
+        self.ordinary = [task.first_variable + v for v in range(task.n_variables) if v not in restricted]
+        tokens = variable_problems(learner.split).tokens.view(task.n_variables, 2, -1, task.length)[:, 1, :150]
+        self.problems = {task.token(name): tokens[task.token(name) - task.first_variable] for name in LATE}
+        self.distances = {row: self.distance(row)[1] for row in self.problems}
+
+    @torch.no_grad()
+    def distance(self, row: int) -> tuple[Tensor, Tensor]:
+        """The vectors (3, d_model) of a variable's levers, and how far (3,) the levers are from the ordinary ones."""
+        w = Weights(**{name: tensor.detach() for name, tensor in self.learner.tensors.items()})
+        vectors = lever_vectors(w, self.problems[row])
+        return vectors, vectors @ (w.W_E[row] - w.W_E[self.ordinary].mean(0))
+
+    @torch.no_grad()
+    def put_back(self) -> None:
+        """Set the levers back, in two rounds, for each changes `=` and so the levers a little."""
+        for _ in range(2 * bool(self.levers.any())):
+            for row, distance in self.distances.items():
+                vectors, now = self.distance(row)
+                self.learner.tensors["W_E"][row] += smallest_change(vectors, (distance - now) * self.levers)
+
+
+def followed(
+    learner: StudyLearner, end: int, every: int = 100, settled: int = 5, keeper: Keeper | None = None
+) -> Iterator[dict[str, float]]:
     """Rows of accuracies of k and l, as training goes on to `end`, or until both have been above 0.7 on the right for a while."""
     problems, task, calm = variable_problems(learner.split), learner.config.task, 0
     columns = [task.token(name) - task.first_variable for name in LATE]
@@ -232,14 +273,17 @@ def followed(learner: StudyLearner, end: int, every: int = 100, settled: int = 5
             return
         for _ in range(every):
             learner.advance()
+            if keeper:
+                keeper.put_back()
 
 
 def branched(state: Path, branch: Branch, batches: int = 0, end: int = 10_000, seed: int = 42) -> pd.DataFrame:
     """The rows of one branch of a seed's run, from a state saved at its start."""
     learner = StudyLearner(TrainConfig(seed=seed))
     learner.load(state)
+    keeper = Keeper(learner, branch.kept) if branch.kept else None
     take(learner, branch, batches)
-    return pd.DataFrame(followed(learner, end))
+    return pd.DataFrame(followed(learner, end, keeper=keeper))
 
 
 def load_waits() -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """The checks of chapter 11, Three phases."""
 
+import math
 import random
 from collections.abc import Callable
 from itertools import combinations
@@ -10,14 +11,14 @@ import torch
 from .common import as_tensor, exercise, expect
 
 
-def _exclusion(s: int, V: int, slots: int, N: int) -> float:
-    """By going through all sets of other variables."""
-    total = 0.0
-    for others in range(slots):
+def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
+    """By going through all sets of other variables, in all numbers of assignments or in the largest only."""
+    total, numbers = 0.0, range(slots - 1 if most else 0, slots)
+    for others in numbers:
         sets = list(combinations(range(1, V), others))  # the asked variable is 0, the group is 0 to s - 1
         alike = [sum(v < s for v in each) for each in sets]
         total += sum((1 + a / N) / (1 + a) for a in alike) / len(sets)
-    return total / slots
+    return total / len(numbers)
 
 
 @exercise
@@ -36,6 +37,12 @@ def by_exclusion(answer: Callable) -> None:
             hint = "; the asked variable is one of the s"
         elif abs(given - _exclusion(V, V, slots, N)) < 1e-6:
             hint = "; only numbers that hold one of the s are candidates"
+        elif abs(given - 1 / s) < 1e-6:
+            hint = "; the other s - 1 are not always assigned"
+        elif abs(given - _exclusion(s, V, slots, N, most=True)) < 1e-6:
+            hint = "; the number of assignments is uniform on 1 to slots, not always slots"
+        else:
+            hint = "; average over the number of assignments, then over how many others of the s are among them"
         case = f"s = {s}, V = {V}, slots = {slots}, N = {N}"
         words = f"{case}: it gives {given:.4f}; going through all sets gives {truth:.4f}{hint}"
         expect(abs(given - truth) < 1e-6, words)
@@ -49,9 +56,10 @@ def basin_depth(answer: Callable) -> None:
         "the highest point of a side counts, not its end": lambda left, low, right: min(left[0], right[-1]) - low,
         "the climb starts at the lowest point, not at 0": None,
     }
+    draw = random.Random(0)
     for number in range(40):
-        losses = [random.randint(0, 900) / 100 for _ in range(random.randint(5, 17))]
-        lowest = (0, len(losses) - 1, *[random.randrange(len(losses))] * 8)[number % 10]
+        losses = [draw.randint(0, 900) / 100 for _ in range(draw.randint(5, 17))]
+        lowest = (0, len(losses) - 1, *[draw.randrange(len(losses))] * 8)[number % 10]
         losses[lowest] = -0.5
         left, right = losses[: lowest + 1], losses[lowest:]
         amounts = [0.5 * (i - len(losses) // 2) for i in range(len(losses))]
@@ -62,6 +70,8 @@ def basin_depth(answer: Callable) -> None:
         at_zero = min(max(left), max(right)) - losses[len(losses) // 2]
         wrong = [at_zero if way is None else way(left, -0.5, right) for way in hints.values()]
         hint = next((f"; {words}" for words, value in zip(hints, wrong) if abs(given - value) < 1e-6), "")
+        if math.isnan(given):
+            hint = "; one side is empty: the lowest point belongs to both sides, also where it is an end"
         words = f"for losses {losses} it gives {given:.2f}, not {truth:.2f}{hint}"
         expect(abs(given - truth) < 1e-5, words)
 
@@ -69,10 +79,11 @@ def basin_depth(answer: Callable) -> None:
 @exercise
 def one_lever(answer: Callable) -> None:
     """Exercise 11.3: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
+    draw, normal = random.Random(0), torch.Generator().manual_seed(0)
     for _ in range(12):
-        d, n = random.randint(5, 12), random.randint(1, 4)
-        embedding, vectors = torch.randn(d, dtype=torch.float64), torch.randn(n, d, dtype=torch.float64)
-        index, value = random.randrange(n), random.uniform(-3, 3)
+        d, n = draw.randint(5, 12), draw.randint(1, 4)
+        embedding, vectors = (torch.randn(*shape, dtype=torch.float64, generator=normal) for shape in ((d,), (n, d)))
+        index, value = draw.randrange(n), draw.uniform(-3, 3)
         kept = embedding.clone(), vectors.clone()
         given = answer(embedding, vectors, index, value)
         expect(given is not None, "your function returns nothing yet")

@@ -5,16 +5,17 @@ from math import comb
 import torch
 
 
-def exclusion(ties=True, more=0, everyone=False):
+def exclusion(ties=True, more=0, everyone=False, most=False):
     """An answer to exercise 11.1 with a mistake."""
 
     def by_exclusion(s, V, slots, N):
         s, total = V if everyone else min(s + more, V), 0
-        for others in range(slots):
+        numbers = range(slots - 1 if most else 0, slots)
+        for others in numbers:
             for alike in range(min(others, s - 1) + 1):
                 ways = comb(s - 1, alike) * comb(V - s, others - alike) / comb(V - 1, others)
                 total += ways * (1 + alike / N * ties) / (1 + alike)
-        return total / slots
+        return total / len(numbers)
 
     return by_exclusion
 
@@ -29,6 +30,12 @@ def basin(side=min, ends=False, start=None):
         return side(highest) - curve[lowest if start is None else start]
 
     return basin_depth
+
+
+def by_position(curve):
+    """An answer to exercise 11.2 whose left side leaves the lowest point out."""
+    i = curve.to_numpy().argmin()
+    return min(curve.iloc[:i].max(), curve.iloc[i:].max()) - curve.min()
 
 
 def lever(shortest=True, others=True, sign=1, inside=False):
@@ -51,7 +58,9 @@ MISTAKES = [
     ("by_exclusion", exclusion(ties=False), "equal to the right one"),
     ("by_exclusion", exclusion(more=1), "is one of the s"),
     ("by_exclusion", exclusion(everyone=True), "are candidates"),
-    ("by_exclusion", lambda s, V, slots, N: 1 / s, "it gives"),
+    ("by_exclusion", lambda s, V, slots, N: 1 / s, "not always assigned"),
+    ("by_exclusion", exclusion(most=True), "uniform on 1 to slots"),
+    ("by_exclusion", lambda s, V, slots, N: 1 - (s > 1) * s / V / 3, "average over the number"),
     ("one_lever", lever(shortest=False), "is enough"),
     ("one_lever", lever(others=False), "other rows"),
     ("one_lever", lever(sign=-1), "the product with row"),
@@ -60,6 +69,7 @@ MISTAKES = [
     ("basin_depth", basin(ends=True), "not its end"),
     ("basin_depth", basin(start=0.0), "starts at the lowest point"),
     ("basin_depth", lambda curve: 0.0, "it gives"),
+    ("basin_depth", by_position, "belongs to both sides"),
 ]
 
 RIGHT = [

@@ -48,23 +48,21 @@ def loss_by_lever(panels: Mapping[str, Mapping[str, pd.Series]], marks: Mapping[
         for (name, curve), line in zip(curves.items(), ("-", "--", "-.", ":")):
             axes.plot(curve, line, label=name)
         axes.axvline(marks[lever], ymax=0.06, color=INK)
-        axes.set(xlabel=f"added to {lever}", ylim=(0, 6))
+        axes.set(xlabel=f"added to {lever}", ylim=(0, 2.5))
     all_axes[0].set_ylabel("loss")
     figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
-def release_panels(rows: pd.DataFrame, names: Sequence[str], window: tuple[int, int]) -> Figure:
-    """The columns `pull` and `number` of each name, in two rows of panels: all steps, and a window of them."""
+def release_panels(rows: pd.DataFrame, name: str, window: tuple[int, int]) -> Figure:
+    """The columns `pull`, `push` (its sign turned) and `number` of a variable: all steps, and a window of them."""
     figure, panels = plt.subplots(2, 2, figsize=(WIDTH, 4), sharey="row", width_ratios=(1.5, 1))
-    labels = {"pull": "pull on own", "number": "attention"}
-    for axes_column, part in zip(panels.T, (rows, rows.loc[slice(*window)])):
-        for axes, what in zip(axes_column, labels):
-            for name, line in zip(names, ("-", "--")):
-                values = part[f"{what} {name}"]
-                axes.plot(values[values > 0], line, label=name)
-        axes_column[1].set_xlabel("training step")
-    for axes, what in zip(panels[:, 0], labels):
-        axes.set(ylabel=labels[what], yscale="log")
+    for (above, below), part in zip(panels.T, (rows, rows.loc[slice(*window)])):
+        for axes, what, sign, line in ((above, "pull", 1, "-"), (above, "push", -1, "--"), (below, "number", 1, "-")):
+            values = sign * part[f"{what} {name}"]
+            axes.plot(values[values > 0], line, label=what)
+        below.set_xlabel("training step")
+    panels[0, 0].set(ylabel="on own", yscale="log")
+    panels[1, 0].set(ylabel="attention", yscale="log")
     panels[0, 0].legend()
     return figure
