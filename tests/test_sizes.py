@@ -924,7 +924,10 @@ def scores_are_changed():
 @calls(
     *(
         f"analysis.lookup.{name}"
-        for name in ("number_table", "place_and_distance", "prices", "gapped", "lead", "headed", "flattened")
+        for name in (
+            "number_table", "place_and_distance", "prices", "gapped", "lead", "headed", "flattened", "at_level",
+            "leads_of_asked", "preferences_of_equal",
+        )  # fmt: skip
     )
 )
 def tables_of_an_assigned_number():
@@ -943,7 +946,15 @@ def tables_of_an_assigned_number():
     rivals[:, 1:3] = True
     terms = circuits.layer_2_terms(WEIGHTS, TOKENS)
     same(lookup.lead(terms, target, rivals), terms[..., 0] - terms[..., 1:3].mean(-1))
-    same((terms[:, 0, 0] + lookup.flattened(terms[:, 0, 0], rivals))[:, 1:3].mean(1), terms[:, 0, 0, 1:3].mean(1))
+    scores = terms[:, 0, 0]
+    same((scores + lookup.flattened(scores, rivals))[:, 1:3].mean(1), scores[:, 1:3].mean(1))
+    same((scores + lookup.at_level(scores, rivals, torch.full((60,), 0.3))).softmax(1)[:, 1:3].sum(1), torch.full((60,), 0.3))
+    asked = ((TOKENS[:, TASK.left] >= 9).sum() + (TOKENS[:, TASK.right] >= 9).sum()).item()
+    assert 0 < len(lookup.leads_of_asked(WEIGHTS, TOKENS)) <= asked
+    typed = f"key at {TASK.left}, {TASK.right}"
+    own = WEIGHTS.W_E[TASK.equal] + WEIGHTS.W_pos[TASK.last]
+    found = lookup.preferences_of_equal(WEIGHTS, TOKENS)
+    same(torch.as_tensor(found[typed]), (WEIGHTS.W_pos[[TASK.left, TASK.right]] @ (own @ circuits.QK(WEIGHTS, 2))).mean())
 
 
 # problems of another task, to all that reads them
