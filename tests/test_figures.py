@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from matplotlib.text import Annotation
 
 from assign_add_lib import Task
 from assign_add_lib.views import figures
@@ -103,6 +104,22 @@ def test_a_row_of_tokens_says_its_positions_notes_and_answer():
     kinds = [figures.ROLES[kind] for kind in ("variable", "number", "PAD", "+", "variable", "number", "=")]
     assert colours(axes.patches[:7]) == [matplotlib.colors.to_hex(colour) for colour in kinds]
     assert "answer" not in words(figures.token_row(names).axes[0])
+
+
+def test_a_graph_of_sums_shows_what_is_computed_and_crosses_out_what_is_wrong():
+    """Operands stand left of what adds them; values in the nodes, none where none is known; one line through each wrong one."""
+    operands = [[], [], [0, 1], [2], [0, 3]]
+    axes = figures.computation_graph("abcde", operands, [3, 4, 6, 7, None], [3, 4, 7, 7, 10]).axes[0]
+    places = {text.get_text(): text.get_position() for text in axes.texts}
+    column = {name: places[name][0] for name in "abcde"}
+    assert column["a"] == column["b"] < column["c"] < column["d"] < column["e"]
+    values = [text.get_text() for text in axes.texts if text.get_text().isdigit()]
+    assert values == ["3", "4", "6", "7"]
+    (line,) = axes.lines
+    assert np.mean(line.get_xdata()) == pytest.approx(column["c"])
+    arrows = [each for each in axes.texts if isinstance(each, Annotation)]
+    assert len(arrows) == sum(map(len, operands)) and len(axes.collections) == 5
+    assert not figures.computation_graph("ab", [[], [0]], [1, None]).axes[0].lines
 
 
 def test_a_map_of_pairs_counts_both_kinds():

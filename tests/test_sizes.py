@@ -1043,6 +1043,13 @@ def ticks(axis):
     return [tick.get_text() for tick in axis.get_ticklabels()]
 
 
+@calls("views.figures.elsewhere.computation_graph")
+def figures_of_part_four():
+    for operands in ([[]], [[], [0], [1], [0, 2], []]):
+        drawn = figures.computation_graph([f"x{i}" for i in range(len(operands))], operands).axes[0]
+        assert [text.get_text() for text in drawn.texts if text.get_text()] == [f"x{i}" for i in range(len(operands))]
+
+
 @calls("views.figures.build.token_row", "views.figures.build.pair_map", "views.figures.build.form_grid")
 def figures_of_the_task():
     names = TASK.names(Problem.parse("a=1, a+6", TASK).tokens())

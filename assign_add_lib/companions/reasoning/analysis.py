@@ -1,0 +1,135 @@
+"""Inside a looped arm: values iteration by iteration, wrong values put in, heads by operand, what heads move, and waves."""
+
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from .data import FACTORS, Graphs, Vocabulary, write
+from .model import Layer, Network, iterate, passed_on
+from .training import TOKENS_PASS, at_definitions, iterations
+
+
+def renumbered(graphs: Graphs, generator: torch.Generator) -> Graphs:
+    """The same graphs with other numbers in their leaves."""
+    numbers = torch.randint(graphs.vocabulary.modulus, graphs.numbers.shape, generator=generator)
+    return graphs._replace(numbers=numbers * graphs.leaf)
+
+
+@torch.no_grad()
+def disturbed(network: Network, arm: str, graphs: Graphs, at: int, share: float, more: int, generator: torch.Generator) -> Tensor:
+    """The values (1 + more, graph, node) as a share of the nodes gets wrong latents after `at` iterations, and after each more.
+
+    The wrong latent of a node is what it holds at that moment in a run of the same graph with other numbers, where that
+    run holds another value: so the injection is the same for every looped arm.
+    """
+    tokens, discrete = write(graphs), arm in TOKENS_PASS
+    other = write(renumbered(graphs, generator))
+    ended = [list(islice(iterate(network, network.embed(each.factors), discrete), at))[-1] for each in (tokens, other)]
+    own, wrong = (network.value(at_definitions(each, tokens)).argmax(2) for each in ended)
+    hit = (torch.rand(own.shape, generator=generator) < share) & (own != wrong)
+    there = torch.zeros_like(tokens.defines).scatter(1, tokens.definitions, hit)
+    latent, donor = (passed_on(network, each, discrete) for each in ended)
+    after = iterations(network, arm, tokens, torch.where(there[..., None], donor, latent), more)
+    return torch.cat([torch.where(hit, wrong, own)[None], after])
+
+
+def last_equation(graphs: Graphs, operands: Tensor) -> Graphs:
+    """The same graphs with other operands of the last node, (graph, FAN_IN)."""
+    changed = graphs.operands.clone()
+    changed[:, -1] = operands
+    depths = graphs.depths.clone()
+    there = operands >= 0
+    depths[:, -1] = 1 + torch.where(there, depths.gather(1, operands.clamp(min=0)), 0).amax(1)
+    return graphs._replace(operands=changed, depths=depths)
+
+
+@torch.no_grad()
+def head_outputs(network: Network, factors: Tensor) -> Tensor:
+    """What each head of a block adds to the stream, (layer, graph, head, position, d_model), from tokens (graph, position, 4)."""
+    resid, found = network.embed(factors), []
+    for layer in network.blocks[0].layers:
+        read = layer.read(resid)
+        found.append(torch.einsum("ghpd,mhd->ghpm", read, layer.out.weight.unflatten(1, (layer.heads, -1))))
+        resid = layer.add(resid, read)
+    return torch.stack(found)
+
+
+@torch.no_grad()
+def operand_shares(network: Network, graphs: Graphs) -> Tensor:
+    """How the output of each head at the last definition depends on each operand, (layer, head, operand): shares of a variance.
+
+    For each operand of the last node, which has three, all earlier nodes that are no operand stand in for it in turn, the
+    others fixed; the variance of the head's output over these, summed over its directions, is divided by the sum over
+    operands.  All earlier nodes hold their values, the last one none.
+    """
+    nodes, variances = graphs.names.shape[1], []
+    held = graphs.solution.clone()
+    held[:, -1] = graphs.vocabulary.empty
+    fixed = graphs.operands[:, -1]
+    for operand in range(fixed.shape[1]):
+        outputs = []
+        for node in range(nodes - 1):
+            tokens = write(last_equation(graphs, fixed.index_fill(1, torch.tensor(operand), node)))
+            here = tokens.definitions[:, -1]
+            found = head_outputs(network, tokens.holding(held, held))
+            outputs.append(found[:, torch.arange(len(here)), :, here])  # (graph, layer, head, d_model)
+        outputs = torch.stack(outputs)
+        allowed = (fixed[:, None] != torch.arange(nodes - 1)[:, None]).all(2) | (
+            fixed[:, operand, None] == torch.arange(nodes - 1)
+        )  # (graph, node): each stands in once, other operands never twice
+        weight = (allowed / allowed.sum(1, keepdim=True)).T[:, :, None, None, None]
+        mean = (outputs * weight).sum(0)
+        variances.append(((outputs - mean).square() * weight).sum((0, 1, 4)))
+    variances = torch.stack(variances, 2)
+    return variances / variances.sum(2, keepdim=True)
+
+
+@torch.no_grad()
+def moved(network: Network, layer: Layer) -> Tensor:
+    """How much of the spread of each factor's embeddings a head's OV map keeps, (head, factor): a ratio of root mean squares.
+
+    The gain of the norm before it is taken into the map; the norm's division, the same for all factors, is left out.
+    """
+    values = layer.qkv.weight.chunk(3)[2].unflatten(0, (layer.heads, -1)) * layer.norm_attention.weight  # (head, d_head, d_model)
+    out = layer.out.weight.unflatten(1, (layer.heads, -1))  # (d_model, head, d_head)
+    ratios = []
+    for embedding in network.embeddings:
+        spread = embedding.weight - embedding.weight.mean(0)
+        through = torch.einsum("em,hdm,nhd->hen", spread, values, out)
+        ratios.append(through.square().sum((1, 2)).sqrt() / spread.norm())
+    return torch.stack(ratios, 1)
+
+
+def all_pairs(vocabulary: Vocabulary) -> Graphs:
+    """`x = a, y = b, a ADD b = c` for all numbers x and y, in rows x P + y: modulus² graphs of three nodes."""
+    P = vocabulary.modulus
+    x, y = torch.cartesian_prod(torch.arange(P), torch.arange(P)).T
+    n, zero = len(x), torch.zeros_like(x)
+    operands = torch.tensor([[-1, -1, -1], [-1, -1, -1], [0, 1, -1]]).repeat(n, 1, 1)
+    return Graphs(
+        torch.arange(3).repeat(n, 1), torch.stack([x, y, zero], 1), operands, torch.tensor([1, 1, 2]).repeat(n, 1), vocabulary
+    )
+
+
+@torch.no_grad()
+def along_the_sum(network: Network) -> dict[str, Tensor]:
+    """What stands at the sum of two nodes when all values but its own are known, by x and y: (P, P, directions) each.
+
+    The stream before and after the last layer's attention, its neurons before and after the ReLU, and the logits of the
+    numbers.
+    """
+    vocabulary_size = len(network.embeddings[FACTORS.index("variable")].weight) - 1
+    P = len(network.embeddings[FACTORS.index("value")].weight) - 2
+    graphs = all_pairs(Vocabulary(P, vocabulary_size))
+    tokens, held = write(graphs), graphs.solution.clone()
+    held[:, -1] = P
+    here = tokens.definitions[0, -1]
+    first, last = network.blocks[0].layers
+    before = first(network.embed(tokens.holding(held, held)))
+    mixed = before + last.out(last.read(before).transpose(1, 2).flatten(2))
+    neurons = last.mlp[0](last.norm_mlp(mixed))
+    logits = network.value(network.blocks[0].norm(last(before)))[..., :P]
+    found = {"stream before": before, "stream after": mixed, "neurons": neurons, "after the ReLU": neurons.relu()}
+    found["logits"] = logits
+    return {name: each[:, here].unflatten(0, (P, P)) for name, each in found.items()}

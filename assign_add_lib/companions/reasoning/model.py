@@ -1,0 +1,148 @@
+"""The arms: six ways to solve a graph with the same block of two transformer layers.
+
+Four apply one block as often as the graph is deep; the two others stack blocks of their own weights, and answer at once
+or write the solution down token by token.  What is told apart is what passes from one iteration to the next.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from .data import FACTORS, Vocabulary
+
+LOOPED = ("recurrent", "continuous", "discrete", "corrected")
+ARMS = ("feed-forward", "chain", *LOOPED)
+LAYERS = 2  # of a block
+REACH = 16  # distances from REACH on share one bias
+
+Past = list[tuple[Tensor, Tensor]]  # keys and values (graph, head, position, d_head) that each layer has seen
+
+
+class Layer(nn.Module):
+    """A pre-LN transformer layer: causal attention whose scores get a learned bias for each distance, and a ReLU MLP."""
+
+    def __init__(self, d_model: int, heads: int, d_mlp: int, mimetic: bool):
+        super().__init__()
+        self.heads = heads
+        self.norm_attention, self.norm_mlp = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+        self.bias = nn.Parameter(torch.zeros(heads, REACH + 1))
+        self.mlp = nn.Sequential(nn.Linear(d_model, d_mlp), nn.ReLU(), nn.Linear(d_mlp, d_model))
+        if mimetic:
+            self._mimic()
+
+    @torch.no_grad()
+    def _mimic(self) -> None:
+        """Start with tokens that look for their like and pass on what they find: mimetic initialisation, arXiv 2305.09828."""
+        q, k, v = self.qkv.weight.chunk(3)
+        k.copy_(q.mul_(2))
+        self.out.weight.copy_(v.T)
+
+    def mask(self, queries: int, keys: int) -> Tensor:
+        """What is added to scores (head, query, key), the queries being the last tokens: a bias, -inf for what comes later."""
+        places = torch.arange(keys, device=self.bias.device)
+        distance = places[keys - queries :, None] - places
+        return self.bias[:, distance.clamp(0, REACH)].masked_fill(distance < 0, -torch.inf)
+
+    def queries_keys_values(self, resid: Tensor) -> Tensor:
+        """Of each token (graph, position, d_model), as (3, graph, head, position, d_head)."""
+        return self.qkv(self.norm_attention(resid)).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+
+    def read(self, resid: Tensor, past: Past | None = None) -> Tensor:
+        """What each head reads, (graph, head, position, d_head); after `past`, if given, to which keys and values are added."""
+        q, k, v = self.queries_keys_values(resid)
+        if past is not None:
+            k, v = (torch.cat(pair, 2) for pair in zip(past.pop(0), (k, v)))
+            past.append((k, v))
+        return scaled_dot_product_attention(q, k, v, self.mask(q.shape[2], k.shape[2]))
+
+    def add(self, resid: Tensor, read: Tensor) -> Tensor:
+        """The stream (graph, position, d_model) with what heads read (graph, head, position, d_head), and what the MLP makes."""
+        resid = resid + self.out(read.transpose(1, 2).flatten(2))
+        return resid + self.mlp(self.norm_mlp(resid))
+
+    def forward(self, resid: Tensor, past: Past | None = None) -> Tensor:
+        """(graph, position, d_model) -> the same."""
+        return self.add(resid, self.read(resid, past))
+
+
+class Block(nn.Module):
+    """Two layers and a last norm: one iteration."""
+
+    def __init__(self, d_model: int, heads: int, d_mlp: int, mimetic: bool = True):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(d_model, heads, d_mlp, mimetic) for _ in range(LAYERS))
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, resid: Tensor, past: Past | None = None) -> Tensor:
+        """(graph, position, d_model) -> the same, normalised."""
+        for layer in self.layers:
+            resid = layer(resid, past)
+        return self.norm(resid)
+
+
+class Network(nn.Module):
+    """Embeddings of the four factors, one block or several, and an unembedding for each factor."""
+
+    def __init__(self, vocabulary: Vocabulary, blocks: int, d_model: int, heads: int, d_mlp: int, mimetic: bool = True):
+        super().__init__()
+        self.embeddings = nn.ModuleList(nn.Embedding(count, d_model) for count in vocabulary.counts.values())
+        for name, embedding in zip(FACTORS, self.embeddings):
+            nn.init.normal_(embedding.weight, std=1 if name == "variable" else 0.5)  # names are what is looked for
+        self.blocks = nn.ModuleList(Block(d_model, heads, d_mlp, mimetic) for _ in range(blocks))
+        self.unembeddings = nn.ModuleList(nn.Linear(d_model, count) for count in vocabulary.counts.values())
+
+    def embed(self, factors: Tensor) -> Tensor:
+        """Tokens (graph, position, 4) as the sums of their factors' embeddings, (graph, position, d_model)."""
+        return sum(embedding(factors[..., i]) for i, embedding in enumerate(self.embeddings))
+
+    def forward(self, resid: Tensor, past: Past | None = None) -> Tensor:
+        """All blocks, one after the other, (graph, position, d_model) -> the same; a looped network has one."""
+        for block in self.blocks:
+            resid = block(resid, past)
+        return resid
+
+    def read(self, resid: Tensor) -> list[Tensor]:
+        """The logits of each factor, (graph, position, its values), in the order of FACTORS."""
+        return [head(resid) for head in self.unembeddings]
+
+    def value(self, resid: Tensor) -> Tensor:
+        """The logits of the value alone, (graph, position, values)."""
+        return self.unembeddings[FACTORS.index("value")](resid)
+
+    def tokens(self, resid: Tensor) -> Tensor:
+        """The likeliest value of each factor, (graph, position, 4)."""
+        return torch.stack([logits.argmax(2) for logits in self.read(resid)], 2)
+
+    def past(self, graphs: int) -> Past:
+        """The keys and values of no tokens, for all layers."""
+        layers = [layer for block in self.blocks for layer in block.layers]
+        empty = [layer.bias.new_zeros(graphs, layer.heads, 0, layer.out.in_features // layer.heads) for layer in layers]
+        return [(each, each) for each in empty]
+
+
+def passed_on(network: Network, ended: Tensor, discrete: bool) -> Tensor:
+    """The latent (graph, position, d_model) that the next iteration starts from: what the last one ended with, (the same).
+
+    Where it is discrete, it is the embedding of the tokens that are read from it.
+    """
+    return network.embed(network.tokens(ended)) if discrete else ended
+
+
+def iterate(network: Network, latent: Tensor, discrete: bool) -> Iterator[Tensor]:
+    """What each iteration of a looped network ends with (graph, position, d_model), from a latent of that shape on."""
+    while True:
+        ended = network(latent)
+        yield ended
+        latent = passed_on(network, ended, discrete)
+
+
+def continue_chain(network: Network, factors: Tensor, steps: int) -> Tensor:
+    """The tokens (graph, steps, 4) that a network writes after those given (graph, position, 4): the likeliest, one by one."""
+    past, written = network.past(len(factors)), []
+    for _ in range(steps):
+        factors = network.tokens(network(network.embed(factors), past)[:, -1:])
+        written.append(factors)
+    return torch.cat(written, 1)

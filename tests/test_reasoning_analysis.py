@@ -1,0 +1,155 @@
+"""Reasoning in a loop: what is measured inside, against slow versions and networks whose inside is known."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from assign_add_lib.companions.reasoning import analysis
+from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, sample_graphs, write
+from assign_add_lib.companions.reasoning.model import Network
+from assign_add_lib.companions.reasoning.training import ArmConfig, at_definitions, iterations
+
+SMALL = Vocabulary(modulus=5, names=12)
+CONFIG = ArmConfig(modulus=5, names=12, nodes=6, d_model=16, d_mlp=24, heads=2)
+
+
+def rng(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture(scope="module")
+def network():
+    """A small network in double precision, with weights large enough that attention is far from even."""
+    torch.manual_seed(0)
+    made = Network(SMALL, 1, 16, 2, 24, mimetic=False).double().requires_grad_(False)
+    for weights in made.parameters():
+        weights += 0.3 * torch.randn(weights.shape, generator=rng(1), dtype=torch.float64)
+    return made
+
+
+def graphs(n=12, nodes=6, seed=2):
+    return sample_graphs(n, nodes, rng(seed), SMALL)
+
+
+def test_renumbered_graphs_differ_in_their_leaves_alone():
+    one = graphs()
+    other = analysis.renumbered(one, rng(3))
+    assert all(torch.equal(getattr(one, name), getattr(other, name)) for name in ("names", "operands", "depths"))
+    assert not torch.equal(one.numbers, other.numbers) and not other.numbers[~one.leaf].any()
+
+
+@pytest.mark.parametrize("arm", ["continuous", "discrete"])
+def test_wrong_latents_are_those_of_another_run_and_all_else_goes_on(network, arm):
+    one, generator = graphs(40), rng(4)
+    found = analysis.disturbed(network, arm, one, 2, 0.5, 2, generator)
+    again = rng(4)
+    other, tokens = analysis.renumbered(one, again), write(one)
+    hits = torch.rand(one.names.shape, generator=again) < 0.5
+    latents = []
+    for each in (one, other):
+        resid = network.embed(write(each).factors)
+        for _ in range(2):
+            ended = network(resid)
+            resid = network.embed(network.tokens(ended)) if arm == "discrete" else ended
+        latents.append((resid, network.value(at_definitions(ended, tokens)).argmax(2)))
+    (own, was), (donor, wrong) = latents
+    hits &= was != wrong
+    assert hits.any() and not hits.all()
+    for row in range(40):
+        for node in range(6):
+            if hits[row, node]:
+                own[row, tokens.definitions[row, node]] = donor[row, tokens.definitions[row, node]]
+    assert torch.equal(found[0], torch.where(hits, wrong, was))
+    assert torch.equal(found[1:], iterations(network, arm, tokens, own, 2))
+
+
+def test_no_share_of_wrong_latents_disturbs_nothing(network):
+    one = graphs()
+    found = analysis.disturbed(network, "discrete", one, 1, 0.0, 3, rng(5))
+    tokens = write(one)
+    assert torch.equal(found, iterations(network, "discrete", tokens, network.embed(tokens.factors), 4))
+
+
+def test_heads_add_up_to_what_attention_adds(network):
+    factors = write(graphs()).factors
+    resid = network.embed(factors)
+    for layer, outputs in zip(network.blocks[0].layers, analysis.head_outputs(network, factors)):
+        mixed = resid + outputs.sum(1) + layer.out.bias
+        after = mixed + layer.mlp(layer.norm_mlp(mixed))
+        torch.testing.assert_close(after, layer(resid))
+        resid = after
+
+
+def test_operand_shares_are_variances_over_stand_ins(network):
+    """One graph and one stand-in at a time, the variance by hand."""
+    drawn = graphs(200, 6, 6)
+    three = (drawn.operands[:, -1] >= 0).all(1)
+    chosen = drawn._replace(**{name: getattr(drawn, name)[three][:5] for name in drawn._fields[:4]})
+    found = analysis.operand_shares(network, chosen)
+    slow = torch.zeros(2, 2, 3, dtype=torch.float64)
+    for row in range(5):
+        one = chosen._replace(**{name: getattr(chosen, name)[row : row + 1] for name in chosen._fields[:4]})
+        held = one.solution.clone()
+        held[:, -1] = 5
+        for operand in range(3):
+            others = {int(each) for place, each in enumerate(one.operands[0, -1]) if place != operand}
+            seen = []
+            for node in sorted(set(range(5)) - others):
+                changed = one.operands.clone()
+                changed[0, -1, operand] = node
+                tokens = write(one._replace(operands=changed))
+                outputs = analysis.head_outputs(network, tokens.holding(held, held))
+                seen.append(outputs[:, 0, :, tokens.definitions[0, -1]])
+            slow[:, :, operand] += torch.stack(seen).var(0, correction=0).sum(2)
+    torch.testing.assert_close(found, slow / slow.sum(2, keepdim=True))
+
+
+def test_another_last_equation_has_its_depth():
+    one = graphs(50)
+    changed = analysis.last_equation(one, torch.tensor([3, 4, -1]).expand(50, 3))
+    assert torch.equal(changed.depths[:, -1], 1 + one.depths[:, 3:5].amax(1))
+    assert torch.equal(changed.operands[:, :-1], one.operands[:, :-1])
+    assert torch.equal(changed.solution[:, -1], one.solution[:, 3:5].sum(1) % 5)
+
+
+def test_a_head_that_copies_one_factor_moves_that_factor_alone():
+    """Factors in directions of their own; head 0 takes those of the values, with a gain of 3 in all, head 1 nothing."""
+    made = replace(CONFIG, d_model=48, heads=2).network().double().requires_grad_(False)
+    place = 0
+    for embedding in made.embeddings:
+        embedding.weight.zero_()
+        count = len(embedding.weight)
+        embedding.weight[:, place : place + count] = torch.eye(count, dtype=torch.float64)
+        place += count
+    layer, values = made.blocks[0].layers[1], slice(place - count, place)
+    layer.norm_attention.weight.fill_(2)
+    v, out = layer.qkv.weight[2 * 48 :], layer.out.weight
+    v.zero_(), out.zero_()
+    v[:count, values] = torch.eye(count, dtype=torch.float64)
+    out[values, :count] = 1.5 * torch.eye(count, dtype=torch.float64)
+    moved = analysis.moved(made, layer)
+    assert moved.shape == (2, len(FACTORS))
+    torch.testing.assert_close(moved, torch.tensor([[0, 0, 0, 3], [0, 0, 0, 0]], dtype=torch.float64))
+
+
+def test_along_the_sum_is_the_network_on_every_pair(network):
+    found = analysis.along_the_sum(network)
+    assert {name: tuple(each.shape[:2]) for name, each in found.items()} == dict.fromkeys(found, (5, 5))
+    torch.testing.assert_close(found["after the ReLU"], found["neurons"].clamp(min=0))
+    for x in range(5):
+        for y in range(5):
+            one = analysis.all_pairs(SMALL)._replace(
+                names=torch.tensor([[0, 1, 2]]), numbers=torch.tensor([[x, y, 0]]),
+                operands=torch.tensor([[[-1, -1, -1], [-1, -1, -1], [0, 1, -1]]]), depths=torch.tensor([[1, 1, 2]]),
+            )  # fmt: skip
+            tokens = write(one)
+            held = torch.tensor([[x, y, 5]])
+            resid = network.embed(tokens.holding(held, held))
+            before = network.blocks[0].layers[0](resid)
+            logits = network.value(network(resid))[0, 12, :5]
+            torch.testing.assert_close(found["logits"][x, y], logits)
+            torch.testing.assert_close(found["stream before"][x, y], before[0, 12])
+    last = network.blocks[0].layers[1]
+    after = found["stream after"] + found["after the ReLU"] @ last.mlp[2].weight.T + last.mlp[2].bias
+    torch.testing.assert_close(network.value(network.blocks[0].norm(after))[..., :5], found["logits"])

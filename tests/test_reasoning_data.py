@@ -1,0 +1,166 @@
+"""Reasoning in a loop: graphs, tokens and targets, against a plain evaluator and what can be worked out without them."""
+
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from assign_add_lib.companions.reasoning.data import (
+    ADD,
+    EQUALS,
+    FACTORS,
+    LEAVES,
+    NUMBER,
+    PAD,
+    SEP,
+    SOLVE,
+    VARIABLE,
+    Vocabulary,
+    sample_graphs,
+    solved,
+    text,
+    write,
+)
+
+SMALL = Vocabulary(modulus=7, names=9)
+
+
+def rng(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def plain(graphs):
+    """Each graph as lists: name, number or None, operands."""
+    return [
+        [
+            (name, number if all(each < 0 for each in operands) else None, [each for each in operands if each >= 0])
+            for name, number, operands in zip(names, numbers, sets)
+        ]
+        for names, numbers, sets in zip(graphs.names.tolist(), graphs.numbers.tolist(), graphs.operands.tolist())
+    ]
+
+
+def value_of(graph, node, modulus, held=None):
+    """The value of a node, by recursion; with `held`, by one step from what the operands hold."""
+    _, number, operands = graph[node]
+    if number is not None:
+        return number
+    given = [value_of(graph, each, modulus) if held is None else held[each] for each in operands]
+    return modulus if modulus in given else sum(given) % modulus
+
+
+def depth_of(graph, node):
+    return 1 + max((depth_of(graph, each) for each in graph[node][2]), default=0)
+
+
+@pytest.mark.parametrize("nodes, fan_in, deepest", [(2, 3, None), (9, 3, None), (9, 2, 3), (9, 1, 2), (6, 3, 1)])
+def test_sampled_graphs_obey_every_rule(nodes, fan_in, deepest):
+    graphs = sample_graphs(2000, nodes, rng(nodes), SMALL, fan_in, deepest)
+    for names, numbers, operands, depths in zip(*(each.tolist() for each in graphs[:4])):
+        assert len(set(names)) == nodes and set(names) <= set(range(9))
+        for node, (number, added, depth) in enumerate(zip(numbers, operands, depths)):
+            there = [each for each in added if each >= 0]
+            assert there == added[: len(there)] and len(set(there)) == len(there) <= fan_in
+            assert all(each < node for each in there) and (node > 1 or not there)
+            assert 0 <= number < 7 and (not there or number == 0)
+            assert depth == 1 + max((depths[each] for each in there), default=0) <= (deepest or nodes)
+
+
+def test_draws_are_fair():
+    """Numbers and names evenly, LEAVES of the free nodes, fan-ins evenly where there are operands enough, operands too."""
+    graphs = sample_graphs(30_000, 5, rng(1), SMALL)
+    assert chisquare(graphs.numbers[:, 0].bincount()).pvalue > 1e-3
+    assert chisquare(graphs.names.flatten().bincount()).pvalue > 1e-3
+    kinds = (graphs.operands[:, 4] >= 0).sum(1).bincount()
+    assert chisquare(kinds, [30_000 * share for share in (LEAVES, *[(1 - LEAVES) / 3] * 3)]).pvalue > 1e-3
+    assert chisquare(graphs.operands[:, 4, 0][graphs.operands[:, 4, 0] >= 0].bincount()).pvalue > 1e-3
+    skewed = sample_graphs(30_000, 5, rng(2), SMALL, zeros=0.7).numbers[:, 0].bincount()
+    assert chisquare(skewed, [30_000 * share for share in (0.7 + 0.3 / 7, *[0.3 / 7] * 6)]).pvalue > 1e-3
+
+
+def test_the_same_generator_draws_the_same_graphs():
+    one, same, other = (sample_graphs(9, 6, rng(seed)) for seed in (3, 3, 4))
+    assert all(torch.equal(a, b) for a, b in zip(one[:4], same[:4])) and not torch.equal(one.names, other.names)
+
+
+def test_states_are_those_of_a_plain_evaluator():
+    graphs = sample_graphs(300, 8, rng(5), SMALL)
+    states = graphs.states()
+    assert len(states) == 1 + graphs.depth.max() and torch.equal(states[-1], graphs.solution)
+    for row, graph in enumerate(plain(graphs)):
+        for node in range(8):
+            depth, value = depth_of(graph, node), value_of(graph, node, 7)
+            assert states[:, row, node].tolist() == [7] * depth + [value] * (len(states) - depth)
+    assert torch.equal(graphs.states(20)[-1], graphs.solution)
+
+
+def test_a_step_follows_from_what_operands_hold_and_from_nothing_else():
+    """Also where it is wrong, or missing: against one step of the plain evaluator."""
+    graphs = sample_graphs(300, 8, rng(6), SMALL)
+    held = torch.randint(8, graphs.names.shape, generator=rng(7))
+    after = graphs.step(held)
+    for graph, before, found in zip(plain(graphs), held.tolist(), after.tolist()):
+        assert found == [value_of(graph, node, 7, before) for node in range(8)]
+
+
+def slow_tokens(graph, held, read, words):
+    """The tokens of one graph, (syntax, variable, operation, value), one after the other."""
+    row, no_name, no_value = [], words.names, words.modulus + 1
+    for node, (name, number, operands) in enumerate(graph):
+        if number is not None:
+            row.append((NUMBER, no_name, 1, number))
+        for place, each in enumerate(operands):
+            if place:
+                row.append((ADD, no_name, 0, no_value))
+            row.append((VARIABLE, graph[each][0], 1, read[each]))
+        row += [(EQUALS, no_name, 1, no_value), (VARIABLE, name, 1, held[node]), (SEP, no_name, 1, no_value)]
+    return row
+
+
+def test_tokens_are_the_equations_written_out():
+    graphs = sample_graphs(200, 8, rng(8), SMALL)
+    tokens = write(graphs)
+    held, read = torch.randint(8, (2, 200, 8), generator=rng(9))
+    factors = tokens.holding(held, read)
+    assert torch.equal(tokens.holding(*torch.full((2, 200, 8), 7)), tokens.factors)
+    for row, graph in enumerate(plain(graphs)):
+        slow = slow_tokens(graph, held[row].tolist(), read[row].tolist(), SMALL)
+        assert factors[row, tokens.real[row]].tolist() == [list(each) for each in slow]
+        assert tokens.real[row].tolist() == [place < len(slow) for place in range(factors.shape[1])]
+        defined = factors[row, tokens.definitions[row]]
+        assert defined[:, 1].tolist() == graphs.names[row].tolist() and defined[:, 3].tolist() == held[row].tolist()
+    assert set(factors[..., 0][~tokens.real].tolist()) == {PAD}
+    for factor, count in enumerate(SMALL.counts.values()):
+        assert 0 <= factors[..., factor].min() and factors[..., factor].max() < count
+    assert list(SMALL.counts) == list(FACTORS)
+
+
+def test_a_chain_names_every_node_and_its_value():
+    graphs = sample_graphs(50, 6, rng(10), SMALL)
+    chain = solved(graphs, graphs.solution)
+    for row, graph in enumerate(plain(graphs)):
+        slow = [[SOLVE, 9, 1, 8]]
+        for node, (name, _, _) in enumerate(graph):
+            slow += [[VARIABLE, name, 1, 8], [NUMBER, 9, 1, value_of(graph, node, 7)]]
+        assert chain[row].tolist() == slow
+
+
+def test_tokens_read_as_words():
+    graphs = sample_graphs(1, 2, rng(11), SMALL)
+    (one, other), (number, last) = graphs.names[0].tolist(), graphs.numbers[0].tolist()
+    words = text(write(graphs).holding(graphs.solution, graphs.solution)[0], SMALL)
+    assert words == f"{number} = x{one}:{number} [sep] {last} = x{other}:{last} [sep]".split()
+    assert text(write(graphs).factors[0], SMALL) == f"{number} = x{one} [sep] {last} = x{other} [sep]".split()
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ({"nodes": 1}, "a graph has from 2 to 9 nodes, a name each, not 1"),
+        ({"nodes": 10}, "from 2 to 9 nodes"),
+        ({"fan_in": 0}, "a node adds from 1 to 3 others, not 0"),
+        ({"fan_in": 4}, "from 1 to 3 others, not 4"),
+    ],
+)
+def test_graphs_that_cannot_be_are_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        sample_graphs(4, generator=rng(0), vocabulary=SMALL, **{"nodes": 5} | wrong)

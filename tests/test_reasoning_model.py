@@ -1,0 +1,141 @@
+"""Reasoning in a loop: the block and the arms against slow versions, and step by step against all at once."""
+
+import math
+from itertools import islice
+
+import pytest
+import torch
+from torch.nn.functional import layer_norm
+
+from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, sample_graphs, solved, write
+from assign_add_lib.companions.reasoning.model import REACH, Block, Network, continue_chain, iterate
+
+SMALL = Vocabulary(modulus=5, names=12)
+
+
+def rng(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def network(blocks=1, seed=0):
+    """A small network in double precision, with weights large enough that attention is far from even."""
+    torch.manual_seed(seed)
+    made = Network(SMALL, blocks, 16, 2, 24, mimetic=False).double().requires_grad_(False)
+    for weights in made.blocks.parameters():
+        weights += 0.3 * torch.randn(weights.shape, generator=rng(seed + 1), dtype=torch.float64)
+    return made
+
+
+def graphs(n=6, nodes=6, seed=1):
+    return sample_graphs(n, nodes, rng(seed), SMALL)
+
+
+def slow_layer(w, resid):
+    """One layer on one row of tokens: every pair of tokens scored by itself, what comes later left out."""
+    normal = layer_norm(resid, (16,), w["norm_attention.weight"], w["norm_attention.bias"])
+    q, k, v = (normal @ w["qkv.weight"].T + w["qkv.bias"]).split(16, 1)
+    mixed = torch.zeros_like(resid)
+    for head in range(2):
+        own = slice(8 * head, 8 * head + 8)
+        for i in range(len(resid)):
+            bias = [float(w["bias"][head, min(i - j, REACH)]) for j in range(i + 1)]
+            scores = [float(q[i, own] @ k[j, own]) / math.sqrt(8) + bias[j] for j in range(i + 1)]
+            weights = torch.tensor(scores, dtype=torch.float64).softmax(0)
+            mixed[i, own] = weights @ v[: i + 1, own]
+    resid = resid + mixed @ w["out.weight"].T + w["out.bias"]
+    normal = layer_norm(resid, (16,), w["norm_mlp.weight"], w["norm_mlp.bias"])
+    return resid + (normal @ w["mlp.0.weight"].T + w["mlp.0.bias"]).clamp(min=0) @ w["mlp.2.weight"].T + w["mlp.2.bias"]
+
+
+def test_a_block_is_two_layers_and_a_norm_written_out():
+    made, tokens = network(), write(graphs())
+    resid = made.embed(tokens.factors)
+    fast = made(resid)
+    for row in range(len(resid)):
+        slow = resid[row]
+        for layer in made.blocks[0].layers:
+            slow = slow_layer(dict(layer.named_parameters()), slow)
+        slow = layer_norm(slow, (16,), made.blocks[0].norm.weight, made.blocks[0].norm.bias)
+        torch.testing.assert_close(fast[row], slow, atol=1e-9, rtol=0)
+    assert tokens.factors.shape[1] > REACH + 2  # some distances share a bias
+
+
+def test_a_token_is_the_sum_of_its_factors():
+    made, factors = network(), write(graphs()).factors
+    slow = torch.zeros(*factors.shape[:2], 16, dtype=torch.float64)
+    for place, embedding in enumerate(made.embeddings):
+        one_hot = torch.nn.functional.one_hot(factors[..., place], len(embedding.weight)).double()
+        slow += one_hot @ embedding.weight
+    torch.testing.assert_close(made.embed(factors), slow)
+    assert [len(each.weight) for each in made.embeddings] == list(SMALL.counts.values())
+
+
+def test_nothing_flows_back_from_later_tokens():
+    made, tokens = network(), write(graphs())
+    before = made(made.embed(tokens.factors))
+    for place in (0, 3, tokens.factors.shape[1] - 1):
+        changed = tokens.factors.clone()
+        changed[:, place, 1] = (changed[:, place, 1] + 1) % 12
+        after = made(made.embed(changed))
+        off = (after - before).abs().amax((0, 2))
+        assert off[:place].max() == 0 if place else True
+        assert off[place:].min() > 0
+
+
+def test_padding_changes_nothing():
+    """A graph among longer ones gets the logits that it gets alone."""
+    made, batch = network(), graphs(8)
+    together = made(made.embed(write(batch).factors))
+    for row in range(8):
+        alone = write(batch._replace(**{name: getattr(batch, name)[row : row + 1] for name in batch._fields[:4]}))
+        torch.testing.assert_close(made(made.embed(alone.factors))[0], together[row, : alone.factors.shape[1]])
+
+
+def test_a_loop_is_the_block_applied_again():
+    made, factors = network(), write(graphs()).factors
+    one, two, three = islice(iterate(made, made.embed(factors), discrete=False), 3)
+    torch.testing.assert_close(three, made(made(made(made.embed(factors)))))
+    first, second = islice(iterate(made, made.embed(factors), discrete=True), 2)
+    torch.testing.assert_close(first, one)
+    read = torch.stack([head(one).argmax(2) for head in made.unembeddings], 2)
+    assert torch.equal(made.tokens(one), read)
+    torch.testing.assert_close(second, made(sum(table.weight[read[..., i]] for i, table in enumerate(made.embeddings))))
+    assert not torch.allclose(second, two)
+
+
+def test_what_is_written_step_by_step_is_what_is_likeliest_all_at_once():
+    """Each token of the chain is the likeliest one after all that stands before it, in one pass over the whole."""
+    made, batch = network(blocks=3), graphs()
+    made.embeddings[1].weight.mul_(5)  # so that what is written depends on what was
+    start = torch.cat([write(batch).factors, solved(batch, batch.solution)[:, :1]], 1)
+    written = continue_chain(made, start, 12)
+    whole = made(made.embed(torch.cat([start, written[:, :-1]], 1)))
+    assert torch.equal(made.tokens(whole[:, start.shape[1] - 1 :]), written)
+    assert len({tuple(token) for token in written.flatten(0, 1).tolist()}) > 3  # no test of a constant
+
+
+def test_a_pass_in_pieces_is_a_pass_at_once():
+    made, batch = network(blocks=2), graphs()
+    resid = made.embed(write(batch).factors)
+    past = made.past(len(resid))
+    pieces = [made(each, past) for each in resid.split([5, 1, 7, resid.shape[1] - 13], 1)]
+    torch.testing.assert_close(torch.cat(pieces, 1), made(resid))
+
+
+def test_values_are_one_of_four_unembeddings():
+    made = network()
+    stream = made(made.embed(write(graphs()).factors))
+    logits = made.read(stream)
+    assert [each.shape[2] for each in logits] == list(SMALL.counts.values())
+    assert torch.equal(made.value(stream), logits[FACTORS.index("value")])
+
+
+def test_mimetic_attention_starts_by_looking_for_its_like():
+    """With equal queries and keys, scaled twofold; and outputs that take the values back."""
+    torch.manual_seed(0)
+    block, plain = Block(16, 2, 24, mimetic=True), Block(16, 2, 24, mimetic=False)
+    for layer, other in zip(block.layers, plain.layers):
+        q, k, v = layer.qkv.weight.chunk(3)
+        assert torch.equal(q, k) and torch.equal(layer.out.weight, v.T)
+        assert not torch.equal(*other.qkv.weight.chunk(3)[:2])
+        assert q.std().item() == pytest.approx(2 * other.qkv.weight.chunk(3)[0].std().item(), rel=0.2)
