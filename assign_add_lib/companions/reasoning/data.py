@@ -148,8 +148,11 @@ class Tokens(NamedTuple):
         return torch.cat([self.factors[..., :3], value[..., None]], 2)
 
 
-def write(graphs: Graphs) -> Tokens:
-    """The tokens of graphs, one equation after the other; all values but the numbers of leaves are empty."""
+def write(graphs: Graphs, trimmed: bool = True) -> Tokens:
+    """The tokens of graphs, one equation after the other; all values but the numbers of leaves are empty.
+
+    Rows end with the longest of them, or untrimmed where the longest of so many nodes could end.
+    """
     n, nodes = graphs.names.shape
     operands, words = graphs.operands, graphs.vocabulary
     there = operands >= 0
@@ -168,7 +171,7 @@ def write(graphs: Graphs) -> Tokens:
     defines = torch.zeros_like(node, dtype=torch.bool)
     defines[..., -2] = True
     pad = (syntax == PAD).flatten(1).int()
-    order = pad.argsort(dim=1, stable=True)[:, : int((1 - pad).sum(1).max())]
+    order = pad.argsort(dim=1, stable=True)[:, : int((1 - pad).sum(1).max()) if trimmed else None]
     node, defines = (each.flatten(1).gather(1, order) for each in (node, defines))
     return Tokens(factors.flatten(1, 2).gather(1, order[..., None].expand(-1, -1, 4)), node, defines)
 

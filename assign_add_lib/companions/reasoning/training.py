@@ -33,7 +33,7 @@ class ArmConfig(Config):
     nodes: int = 12  # of a graph in training at most; each batch draws how many its graphs have, from 3 on
     deepest: int = 4  # depth of a graph in training at most
     fan_in: int = 3  # nodes that a node adds at most
-    steps: int = 12_000
+    steps: int = 16_000
     batch_size: int = 32  # graphs of the most nodes; of smaller ones as many as make the same number of nodes
     lr: float = 2e-3
     weight_decay: float = 0.01
@@ -46,8 +46,8 @@ class ArmConfig(Config):
     d_mlp: int = 192
     heads: int = 4
     stacked: int = 3  # blocks of an arm that does not loop
-    log_every: int = 500
-    checkpoint_every: int = 12_000
+    log_every: int = 1000
+    checkpoint_every: int = 16_000
 
     def __post_init__(self):
         super().__post_init__()
@@ -96,6 +96,11 @@ GRID = (  # what each seed trains for the chapter
     {"arm": list(TOKENS_PASS)},
     {"arm": [arm for arm in ARMS if arm not in TOKENS_PASS], "steps": [EACH], "checkpoint_every": [EACH]},
 )
+
+
+def written(arm: str, graphs: Graphs) -> Tokens:
+    """The tokens that an arm is given; before a chain untrimmed, so that it begins at a place that no other graph decides."""
+    return write(graphs, trimmed=arm != "chain")
 
 
 def at_definitions(stream: Tensor, tokens: Tokens) -> Tensor:
@@ -147,7 +152,7 @@ class ArmLearner(Learner):
         Continuous: of all factors after every iteration.  Discrete and corrected: of all factors after one iteration
         from the state of a random one, true or with wrong values.
         """
-        network, tokens = self.network, write(graphs)
+        network, tokens = self.network, written(self.config.arm, graphs)
         if self.config.arm in TOKENS_PASS:
             return self._one_iteration(graphs, tokens, generator)
         states, depth = graphs.states(), graphs.depth
@@ -218,16 +223,16 @@ def answers(network: Network, arm: str, graphs: Graphs) -> Tensor:
 
     Of a chain, what stands behind the first mention of each node's name; `empty` where there is none.
     """
-    tokens = write(graphs)
+    tokens = written(arm, graphs)
     if arm in LOOPED:
         held, depth = iterations(network, arm, tokens, network.embed(tokens.factors), int(graphs.depth.max())), graphs.depth
         return held[depth - 1, torch.arange(len(depth), device=depth.device)]
     if arm == "feed-forward":
         return network.value(at_definitions(network(network.embed(tokens.factors)), tokens)).argmax(2)
     start = torch.cat([tokens.factors, solved(graphs, graphs.numbers)[:, :1]], 1)
-    written = continue_chain(network, start, 2 * graphs.names.shape[1])
-    found = written[:, None, 0::2, 1] == graphs.names[..., None]  # (graph, node, place in the chain)
-    value = written[:, 1::2, 3].gather(1, found.int().argmax(2))
+    said = continue_chain(network, start, 2 * graphs.names.shape[1])
+    found = said[:, None, 0::2, 1] == graphs.names[..., None]  # (graph, node, place in the chain)
+    value = said[:, 1::2, 3].gather(1, found.int().argmax(2))
     return torch.where(found.any(2), value, graphs.vocabulary.empty)
 
 

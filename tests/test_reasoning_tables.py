@@ -1,0 +1,111 @@
+"""Reasoning in a loop: the tables of a seed, against slow versions, on untrained arms."""
+
+import math
+from itertools import islice
+
+import pytest
+import torch
+
+from assign_add_lib.companions.reasoning import tables
+from assign_add_lib.companions.reasoning.data import write
+from assign_add_lib.companions.reasoning.model import ARMS, LOOPED, iterate
+from assign_add_lib.companions.reasoning.training import TOKENS_PASS, ArmConfig, answers
+
+
+class Untrained:
+    """A run of an arm that has not begun."""
+
+    def __init__(self, name):
+        arm, seed = name.rsplit("-", 1)
+        self.config = ArmConfig(arm=arm, seed=int(seed), modulus=5, names=24, nodes=6, d_model=16, d_mlp=24, heads=2)
+
+    def network(self):
+        return self.config.network().requires_grad_(False)
+
+
+@pytest.fixture(scope="module")
+def seed():
+    return tables.ReasoningSeed(7, Untrained)
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    graphs = tables.ReasoningSeed.graphs
+    monkeypatch.setattr(tables.ReasoningSeed, "graphs", lambda seed, times, n=30: graphs(seed, times, min(n, 30)))
+    monkeypatch.setattr(tables, "CHUNK", 7)
+
+
+def test_test_graphs_are_of_the_size_and_depth_asked_for(seed):
+    for times in tables.TIMES:
+        graphs = seed.graphs(times)
+        assert graphs.names.shape == (30, 6 * times) and torch.equal(graphs.names, seed.graphs(times).names)
+        assert graphs.depth.max() <= 4 or times > 1
+    assert seed.graphs(4).depth.max() > 4
+    assert not torch.equal(seed.graphs(1).names, tables.ReasoningSeed(8, Untrained).graphs(1).names)
+
+
+def test_pieces_are_the_whole(seed):
+    graphs = seed.graphs(2)
+    parts = tables.pieces(graphs)
+    assert [len(each.names) for each in parts] == [7, 7, 7, 7, 2]
+    assert torch.equal(torch.cat([each.solution for each in parts]), graphs.solution)
+
+
+def test_accuracies_count_nodes_and_whole_graphs(seed):
+    found = tables.accuracy(seed)
+    for times in tables.TIMES:
+        graphs = seed.graphs(times)
+        right = {arm: answers(seed.run(arm).network(), arm, graphs) == graphs.solution for arm in ARMS}
+        for arm in ARMS:
+            nodes = sum(each for row in right[arm].tolist() for each in row) / right[arm].numel()
+            assert found[arm, f"nodes, {times} times"] == pytest.approx(nodes)
+            assert found[arm, f"graphs, {times} times"] == sum(map(all, right[arm].tolist())) / 30
+    difference = found["corrected alone", "graphs, 1 times"] - found["discrete alone", "graphs, 1 times"]
+    assert difference == pytest.approx(found["corrected", "graphs, 1 times"] - found["discrete", "graphs, 1 times"])
+
+
+def test_iterations_are_counted_from_each_graphs_own_depth(seed):
+    found, graphs = tables.by_iteration(seed), seed.graphs(2)
+    tokens, depth = write(graphs), graphs.depth.tolist()
+    for arm in LOOPED:
+        network = seed.run(arm).network()
+        ended = list(islice(iterate(network, network.embed(tokens.factors), arm in TOKENS_PASS), max(depth) + 16))
+        for later in tables.LATER:
+            shares = []
+            for row, deep in enumerate(depth):
+                if deep + later > 0:
+                    held = network.value(ended[deep + later - 1])[row, tokens.definitions[row]].argmax(1)
+                    shares.append((held == graphs.solution[row]).double().mean().item())
+            assert found[arm, f"{later:+d} iterations"] == pytest.approx(sum(shares) / len(shares))
+
+
+def test_recovery_starts_with_the_wrong_values_and_follows_them(seed):
+    found = tables.recovery(seed)
+    assert len(found) == len(LOOPED) * len(tables.SHARES) * (tables.MORE + 1)
+    assert all(0 <= each <= 1 for each in found.values())
+
+
+def test_heads_and_waves_have_rows_for_the_trained_and_the_untrained(seed):
+    heads, waves = tables.heads(seed), tables.waves(seed)
+    assert len(heads) == 2 * 2 * 2 * 2 * (3 + 4) and len(waves) == 2 * 2 * 5 * 2
+    for row in {row for row, _ in heads}:
+        shares = [heads[row, f"operand {operand}"] for operand in (1, 2, 3)]
+        assert math.fsum(shares) == pytest.approx(1, abs=1e-5)
+    for name, value in [*heads.items(), *waves.items()]:  # here no network is trained
+        assert value == (heads | waves)[name[0].removeprefix("untrained "), name[1]]
+
+
+def test_the_last_nodes_of_these_graphs_add_three(seed):
+    chosen = tables.with_three_operands(seed.graphs(4))
+    assert len(chosen.names) and (chosen.operands[:, -1] >= 0).all()
+    assert len(chosen.names) == (seed.graphs(4).operands[:, -1] >= 0).all(1).sum()
+
+
+def test_the_table_of_waves_knows_a_sum_from_two_operands(seed, monkeypatch):
+    x, y = torch.meshgrid(torch.arange(5.0), torch.arange(5.0), indexing="ij")
+    places = {"apart": (2 * math.pi * x / 5).cos() + (2 * math.pi * y / 5).sin(), "sum": (2 * math.pi * (x + y) / 5).cos()}
+    monkeypatch.setattr(tables, "along_the_sum", lambda network: {name: each[..., None] for name, each in places.items()})
+    found = tables.waves(seed)
+    assert found["discrete, apart", "one operand"] == pytest.approx(1) and found["discrete, sum", "sum"] == pytest.approx(1)
+    assert found["discrete, apart", "sum"] == pytest.approx(0, abs=1e-6)
+    assert found["discrete, sum", "one operand"] == pytest.approx(0, abs=1e-6)
