@@ -8,7 +8,7 @@ paper's numbers are for 32 nodes in training and a modulus of 23; ours for 12 an
 import pandas as pd
 
 from ...engine.scoreboard import Claim
-from .tables import load_tables
+from .tables import load_table
 
 SOURCE = "reasoning"
 GROUP, PAPER = "Reasoning in a loop", "2510.14095"
@@ -17,7 +17,7 @@ FULL = "14_reasoning: The full runs"
 
 def sources() -> dict[str, dict[str, pd.Series]]:
     """The shipped measures (measure, row, column) of each seed."""
-    tables = load_tables()
+    tables = load_table()
     return {SOURCE: {name: tables[name] for name in tables}}
 
 

@@ -151,6 +151,6 @@ def seeds() -> dict[str, ReasoningSeed]:
     return {f"seed-{seed}": ReasoningSeed(seed) for seed in SEEDS}
 
 
-def load_tables() -> pd.DataFrame:
-    """The shipped tables: (measure, row, column) by seed; FileNotFoundError or ValueError where missing or damaged."""
+def load_table() -> pd.DataFrame:
+    """The shipped values (measure, row, column) by seed; FileNotFoundError or ValueError where missing or damaged."""
     return pd.read_csv(shipped_file(SHIPPED), index_col=["measure", "row", "column"])
