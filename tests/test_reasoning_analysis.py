@@ -128,9 +128,9 @@ def test_a_head_that_copies_one_factor_moves_that_factor_alone():
     v.zero_(), out.zero_()
     v[:count, values] = torch.eye(count, dtype=torch.float64)
     out[values, :count] = 1.5 * torch.eye(count, dtype=torch.float64)
-    moved = analysis.moved(made, layer)
-    assert moved.shape == (2, len(FACTORS))
-    torch.testing.assert_close(moved, torch.tensor([[0, 0, 0, 3], [0, 0, 0, 0]], dtype=torch.float64))
+    gains = analysis.factor_gains(made, layer)
+    assert gains.shape == (2, len(FACTORS))
+    torch.testing.assert_close(gains, torch.tensor([[0, 0, 0, 3], [0, 0, 0, 0]], dtype=torch.float64))
 
 
 def test_along_the_sum_is_the_network_on_every_pair(network):

@@ -16,7 +16,7 @@ def table(**changed):
         for head in (1, 2, 3, 4):
             row = f"corrected, layer {layer}, head {head}"
             rows |= {("heads", row, f"operand {operand}"): operand / 6 for operand in (1, 2, 3)}
-            rows |= {("heads", row, f"moved: {name}"): 1.0 for name in ("syntax", "variable", "operation", "value")}
+            rows |= {("heads", row, f"gain: {name}"): 1.0 for name in ("syntax", "variable", "operation", "value")}
             rows |= {("heads", f"untrained {row}", f"operand {operand}"): 1 / 3 for operand in (1, 2, 3)}
     rows |= {("iteration", "corrected", f"+{later} iterations"): 1.0 for later in (0, 16)}
     rows |= {("recovery", "corrected, 20% wrong", "8 later"): 1.0}
@@ -36,8 +36,8 @@ def table(**changed):
         ("it stays solved", {("iteration", "corrected", "+16 iterations"): 0.25}, -0.75),
         ("wrong values are mended", {("recovery", "corrected, 20% wrong", "8 later"): 0.6}, 0.6),
         ("heads by operand, layer 1", {("heads", "corrected, layer 1, head 1", "operand 3"): 1.0}, 0.5),
-        ("values move in layer 2", {("heads", "corrected, layer 2, head 3", "moved: value"): 6.0,
-                                    ("heads", "corrected, layer 2, head 3", "moved: variable"): 2.0}, 3.0),
+        ("values move in layer 2", {("heads", "corrected, layer 2, head 3", "gain: value"): 6.0,
+                                    ("heads", "corrected, layer 2, head 3", "gain: variable"): 2.0}, 3.0),
         ("the MLP adds in waves", {}, 0.7),
     ],
 )  # fmt: skip

@@ -15,8 +15,8 @@ from assign_add_lib.companions.reasoning.data import (
     SOLVE,
     VARIABLE,
     Vocabulary,
+    chain_of,
     sample_graphs,
-    solved,
     text,
     write,
 )
@@ -136,7 +136,7 @@ def test_tokens_are_the_equations_written_out():
 
 def test_a_chain_names_every_node_and_its_value():
     graphs = sample_graphs(50, 6, rng(10), SMALL)
-    chain = solved(graphs, graphs.solution)
+    chain = chain_of(graphs, graphs.solution)
     for row, graph in enumerate(plain(graphs)):
         slow = [[SOLVE, 9, 1, 8]]
         for node, (name, _, _) in enumerate(graph):

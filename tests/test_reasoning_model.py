@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import layer_norm
 
-from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, sample_graphs, solved, write
+from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, chain_of, sample_graphs, write
 from assign_add_lib.companions.reasoning.model import REACH, Block, Network, continue_chain, iterate
 
 SMALL = Vocabulary(modulus=5, names=12)
@@ -107,7 +107,7 @@ def test_what_is_written_step_by_step_is_what_is_likeliest_all_at_once():
     """Each token of the chain is the likeliest one after all that stands before it, in one pass over the whole."""
     made, batch = network(blocks=3), graphs()
     made.embeddings[1].weight.mul_(5)  # so that what is written depends on what was
-    start = torch.cat([write(batch).factors, solved(batch, batch.solution)[:, :1]], 1)
+    start = torch.cat([write(batch).factors, chain_of(batch, batch.solution)[:, :1]], 1)
     written = continue_chain(made, start, 12)
     whole = made(made.embed(torch.cat([start, written[:, :-1]], 1)))
     assert torch.equal(made.tokens(whole[:, start.shape[1] - 1 :]), written)

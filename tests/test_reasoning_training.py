@@ -9,7 +9,7 @@ from small import contents
 from torch.nn.functional import cross_entropy
 
 from assign_add_lib.companions.reasoning import training
-from assign_add_lib.companions.reasoning.data import Graphs, Vocabulary, sample_graphs, solved, write
+from assign_add_lib.companions.reasoning.data import Graphs, Vocabulary, chain_of, sample_graphs, write
 from assign_add_lib.companions.reasoning.model import ARMS, iterate
 from assign_add_lib.companions.reasoning.training import ArmConfig, ArmLearner, answers, corrupt, load_arm
 from assign_add_lib.systems import SYSTEMS
@@ -54,7 +54,7 @@ def loss_by_hand(learner, batch):
         tokens, solution = write(one, trimmed=arm != "chain"), one.solution
         if arm == "chain":
             assert tokens.factors.shape[1] == 5 * 8
-            chain = solved(one, solution)
+            chain = chain_of(one, solution)
             logits = network.read(network(network.embed(torch.cat([tokens.factors, chain], 1))))
             first = tokens.factors.shape[1]
             for place in range(10):
@@ -128,7 +128,7 @@ def test_corruption_hits_a_share_and_always_changes_the_number():
 def test_a_chain_counts_by_the_name_that_stands_before_the_value(monkeypatch):
     """Wherever it stands, the first time it is named; what is never named is left empty."""
     batch = graphs(2)
-    right = solved(batch, batch.solution)[:, 1:].unflatten(1, (5, 2))
+    right = chain_of(batch, batch.solution)[:, 1:].unflatten(1, (5, 2))
     turned = right[:, [3, 0, 4, 1, 2]]
     missing = turned.clone()
     missing[:, 0] = turned[:, 1]

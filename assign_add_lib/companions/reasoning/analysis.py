@@ -86,7 +86,7 @@ def operand_shares(network: Network, graphs: Graphs) -> Tensor:
 
 
 @torch.no_grad()
-def moved(network: Network, layer: Layer) -> Tensor:
+def factor_gains(network: Network, layer: Layer) -> Tensor:
     """How much of the spread of each factor's embeddings a head's OV map keeps, (head, factor): a ratio of root mean squares.
 
     The gain of the norm before it is taken into the map; the norm's division, the same for all factors, is left out.

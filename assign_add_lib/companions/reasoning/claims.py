@@ -39,15 +39,15 @@ def _amplified(seed) -> float:
     """How much more of the values than of the names the head of layer 2 moves that moves most of the values."""
     heads = seed["heads"].unstack("column")
     heads = heads[heads.index.str.startswith("corrected, layer 2,")]
-    best = heads.loc[heads["moved: value"].idxmax()]
-    return best["moved: value"] / best["moved: variable"]
+    best = heads.loc[heads["gain: value"].idxmax()]
+    return best["gain: value"] / best["gain: variable"]
 
 
 # fmt: off
 CLAIMS: tuple[Claim, ...] = (
     Claim("correction, four times as large", GROUP, PAPER,
           "With all four mechanisms, graphs of four times the training size are solved.",
-          "share of graphs of 48 nodes solved, corrected arm",
+          "share of graphs of 48 nodes chain_of, corrected arm",
           _solved("corrected", 4), 0.9, of=SOURCE, theirs="1.00", where=FULL),
     Claim("correction helps", GROUP, PAPER,
           "Training on wrong values makes the discrete arm more robust on large graphs.",
@@ -55,7 +55,7 @@ CLAIMS: tuple[Claim, ...] = (
           _gain("corrected", "discrete", 4), 0.02, of=SOURCE, theirs="0.05", where=FULL),
     Claim("discrete latents, twice as large", GROUP, PAPER,
           "Latents anchored in tokens carry the algorithm beyond the training size.",
-          "share of graphs of 24 nodes solved, discrete arm",
+          "share of graphs of 24 nodes chain_of, discrete arm",
           _solved("discrete", 2), 0.9, of=SOURCE, theirs="0.976", where=FULL),
     Claim("discrete above continuous", GROUP, PAPER,
           "Without the anchor they carry it less far.",
@@ -67,19 +67,19 @@ CLAIMS: tuple[Claim, ...] = (
           _gain("continuous", "recurrent", 2), 0.2, of=SOURCE, theirs="0.84", where=FULL),
     Claim("recurrent, end to end", GROUP, PAPER,
           "A loop trained end to end does not solve graphs larger than in training.",
-          "share of graphs of 24 nodes solved, recurrent arm",
+          "share of graphs of 24 nodes chain_of, recurrent arm",
           _solved("recurrent", 2), 0.05, at_most=True, of=SOURCE, theirs="0", where=FULL),
     Claim("feed-forward, end to end", GROUP, PAPER,
           "Nor does a stack of blocks.",
-          "share of graphs of 24 nodes solved, feed-forward arm",
+          "share of graphs of 24 nodes chain_of, feed-forward arm",
           _solved("feed-forward", 2), 0.05, at_most=True, of=SOURCE, theirs="0", where=FULL),
     Claim("chain of thought fits", GROUP, PAPER,
           "Chain of thought solves graphs of the training size.",
-          "share of graphs of 12 nodes solved, chain arm",
+          "share of graphs of 12 nodes chain_of, chain arm",
           _solved("chain", 1), 0.9, of=SOURCE, theirs="0.969", where=FULL),
     Claim("chain of thought, twice as large", GROUP, PAPER,
           "It does not solve larger ones.",
-          "share of graphs of 24 nodes solved, chain arm",
+          "share of graphs of 24 nodes chain_of, chain arm",
           _solved("chain", 2), 0.05, at_most=True, of=SOURCE, theirs="0", where=FULL),
     Claim("it stays solved", GROUP, "chapter 14",
           "A solved graph stays solved when the discrete loop goes on.",

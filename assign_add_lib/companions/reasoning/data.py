@@ -176,7 +176,7 @@ def write(graphs: Graphs, trimmed: bool = True) -> Tokens:
     return Tokens(factors.flatten(1, 2).gather(1, order[..., None].expand(-1, -1, 4)), node, defines)
 
 
-def solved(graphs: Graphs, held: Tensor) -> Tensor:
+def chain_of(graphs: Graphs, held: Tensor) -> Tensor:
     """The chain of thought that states these values (graph, node): `[solve] x3 7 x5 2 ...`, (graph, 2 nodes + 1, 4)."""
     n, nodes = held.shape
     chain = graphs.vocabulary.nothing.to(held.device).repeat(n, 2 * nodes + 1, 1)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...analysis.fourier import pair_spectrum
 from ...engine.manifest import shipped_file
-from .analysis import along_the_sum, disturbed, moved, operand_shares
+from .analysis import along_the_sum, disturbed, factor_gains, operand_shares
 from .data import FACTORS, FAN_IN, Graphs, sample_graphs, write
 from .model import ARMS, LOOPED, Network
 from .training import TOKENS_PASS, ArmConfig, ArmRun, answers, iterations, load_arm
@@ -118,11 +118,11 @@ def heads(seed: ReasoningSeed) -> Table:
         for words, network in (("", run.network()), ("untrained ", run.config.network().requires_grad_(False))):
             shares = operand_shares(network, graphs)
             for number, layer in enumerate(network.blocks[0].layers):
-                kept = moved(network, layer)
+                gains = factor_gains(network, layer)
                 for head in range(layer.heads):
                     row = f"{words}{arm}, layer {number + 1}, head {head + 1}"
                     table |= {(row, f"operand {i + 1}"): shares[number, head, i].item() for i in range(FAN_IN)}
-                    table |= {(row, f"moved: {name}"): kept[head, i].item() for i, name in enumerate(FACTORS)}
+                    table |= {(row, f"gain: {name}"): gains[head, i].item() for i, name in enumerate(FACTORS)}
     return table
 
 

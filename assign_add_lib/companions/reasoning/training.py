@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 
 from ...engine.learner import Config, Learner
 from ...engine.runs import RunFolder
-from .data import FAN_IN, Graphs, Tokens, Vocabulary, sample_graphs, solved, write
+from .data import FAN_IN, Graphs, Tokens, Vocabulary, chain_of, sample_graphs, write
 from .model import ARMS, LOOPED, Network, continue_chain, iterate
 
 TOKENS_PASS = ("discrete", "corrected")  # arms whose iterations pass tokens on, and are trained one at a time
@@ -157,7 +157,7 @@ class ArmLearner(Learner):
             return self._one_iteration(graphs, tokens, generator)
         states, depth = graphs.states(), graphs.depth
         if self.config.arm == "chain":
-            chain = solved(graphs, states[-1])
+            chain = chain_of(graphs, states[-1])
             stream = network(network.embed(torch.cat([tokens.factors, chain], 1)))[:, -chain.shape[1] : -1]
             return factors_loss(network.read(stream), chain[:, 1:], torch.ones_like(chain[:, 1:, 0], dtype=torch.bool))
         if self.config.arm == "feed-forward":
@@ -229,7 +229,7 @@ def answers(network: Network, arm: str, graphs: Graphs) -> Tensor:
         return held[depth - 1, torch.arange(len(depth), device=depth.device)]
     if arm == "feed-forward":
         return network.value(at_definitions(network(network.embed(tokens.factors)), tokens)).argmax(2)
-    start = torch.cat([tokens.factors, solved(graphs, graphs.numbers)[:, :1]], 1)
+    start = torch.cat([tokens.factors, chain_of(graphs, graphs.numbers)[:, :1]], 1)
     said = continue_chain(network, start, 2 * graphs.names.shape[1])
     found = said[:, None, 0::2, 1] == graphs.names[..., None]  # (graph, node, place in the chain)
     value = said[:, 1::2, 3].gather(1, found.int().argmax(2))
