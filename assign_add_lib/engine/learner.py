@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Self, get_type_hints
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .files import load_tensors, save_tensors
 
@@ -217,6 +217,22 @@ class Learner(ABC):
         except (KeyError, RuntimeError, ValueError):
             raise ValueError(f"{path} is not the state of a run with this config") from None
         return notes
+
+
+class ScheduledLearner(Learner):
+    """A learner whose config has `warm_up` and `clip`: gradients are clipped, and the learning rate rises and falls.
+
+    It rises in a line over `warm_up` steps to `lr`; then a cosine leads to a fiftieth of it at the last step.
+    """
+
+    def update(self) -> None:
+        """Clip the gradient, set the learning rate of this step, and move the weights."""
+        config = self.config
+        nn.utils.clip_grad_norm_(self.tensors.values(), config.clip)
+        through = (self.step - config.warm_up) / max(config.steps - config.warm_up, 1)
+        share = 0.02 + 0.98 * (1 + math.cos(math.pi * through)) / 2 if through >= 0 else (self.step + 1) / config.warm_up
+        self.optimizer.param_groups[0]["lr"] = config.lr * share
+        self.optimizer.step()
 
 
 def choose_device(device: str | None = None) -> torch.device:

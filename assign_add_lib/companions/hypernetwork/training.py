@@ -1,6 +1,5 @@
 """Training the arms: AdamW on fresh tasks, written down as every run of this book is."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +8,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor, nn
 
-from ...engine.learner import Config, Learner
+from ...engine.learner import Config, ScheduledLearner
 from ...engine.runs import RunFolder
 from .data import HELD_OUT, SUPPORTS, Tasks, Teacher
 from .model import ARMS, build
@@ -96,7 +95,7 @@ def r_squared(answered: Tensor, true: Tensor) -> Tensor:
     return 1 - (answered - true).square().sum((1, 2)) / spread
 
 
-class ArmLearner(Learner):
+class ArmLearner(ScheduledLearner):
     """A run of an arm in progress."""
 
     metrics = ("loss", *SETS)
@@ -113,15 +112,6 @@ class ArmLearner(Learner):
         """The mean squared error on the questions of fresh tasks."""
         tasks = self.teacher.sample(self.support, self.config.batch_size, self.generator)
         return (answers(self.network, tasks, self.config.given_code) - tasks.queries[1]).square().mean()
-
-    def update(self) -> None:
-        """Clip the gradient, set the learning rate of this step, and move the weights."""
-        config = self.config
-        nn.utils.clip_grad_norm_(self.tensors.values(), config.clip)
-        through = (self.step - config.warm_up) / max(config.steps - config.warm_up, 1)
-        share = 0.02 + 0.98 * (1 + math.cos(math.pi * through)) / 2 if through >= 0 else (self.step + 1) / config.warm_up
-        self.optimizer.param_groups[0]["lr"] = config.lr * share
-        self.optimizer.step()
 
     @cached_property
     def _evaluated_on(self) -> dict[str, Tasks]:

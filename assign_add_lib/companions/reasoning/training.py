@@ -1,6 +1,5 @@
 """Training the arms: AdamW on fresh graphs, written down as every run of this book is."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -8,10 +7,10 @@ from itertools import islice
 from types import MappingProxyType
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ...engine.learner import Config, Learner
+from ...engine.learner import Config, ScheduledLearner
 from ...engine.runs import RunFolder
 from .data import FAN_IN, Graphs, Tokens, Vocabulary, chain_of, sample_graphs, write
 from .model import ARMS, LOOPED, Network, continue_chain, iterate
@@ -120,7 +119,7 @@ def factors_loss(logits: Sequence[Tensor], target: Tensor, kept: Tensor) -> Tens
     return sum(cross_entropy(each[kept], target[..., i][kept]) for i, each in enumerate(logits))
 
 
-class ArmLearner(Learner):
+class ArmLearner(ScheduledLearner):
     """A run of an arm in progress."""
 
     metrics = ("loss", "nodes", "graphs", "nodes twice", "graphs twice")
@@ -182,15 +181,6 @@ class ArmLearner(Learner):
             held, read = (corrupt(each, share, config.modulus, generator) for each in (held, read))
         logits = self.network.read(self.network(self.network.embed(tokens.holding(held, read))))
         return factors_loss(logits, tokens.holding(graphs.step(held), held), tokens.real)
-
-    def update(self) -> None:
-        """Clip the gradient, set the learning rate of this step, and move the weights."""
-        config = self.config
-        nn.utils.clip_grad_norm_(self.tensors.values(), config.clip)
-        through = (self.step - config.warm_up) / max(config.steps - config.warm_up, 1)
-        share = 0.02 + 0.98 * (1 + math.cos(math.pi * through)) / 2 if through >= 0 else (self.step + 1) / config.warm_up
-        self.optimizer.param_groups[0]["lr"] = config.lr * share
-        self.optimizer.step()
 
     @cached_property
     def _evaluated_on(self) -> dict[str, Graphs]:
