@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from assign_add_lib.companions.reasoning import analysis
-from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, sample_graphs, write
+from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, sample_graphs, text, write
 from assign_add_lib.companions.reasoning.model import Network
 from assign_add_lib.companions.reasoning.training import ArmConfig, at_definitions, iterations
 
@@ -131,6 +131,76 @@ def test_a_head_that_copies_one_factor_moves_that_factor_alone():
     gains = analysis.factor_gains(made, layer)
     assert gains.shape == (2, len(FACTORS))
     torch.testing.assert_close(gains, torch.tensor([[0, 0, 0, 3], [0, 0, 0, 0]], dtype=torch.float64))
+
+
+def test_before_the_last_all_is_known_that_the_last_node_needs():
+    one = graphs(60, 8)
+    factors, here, places = analysis.before_the_last(one)
+    for row, (words, operands) in enumerate(zip(map(text_of, factors), one.operands[:, -1].tolist())):
+        present = [each for each in operands if each >= 0]
+        assert words[here[row]] == f"x{one.names[row, -1]}"  # it holds nothing yet
+        for operand, place in zip(present, places[row].tolist()):
+            fresh = one.depths[row, operand] == one.depths[row, -1] - 1
+            value = "" if fresh else f":{one.solution[row, operand]}"
+            assert words[place] == f"x{one.names[row, operand]}{value}"
+            definition = write(one).definitions[row, operand]
+            assert words[definition] == f"x{one.names[row, operand]}:{one.solution[row, operand]}"
+        assert places[row, len(present) :].tolist() == [here[row]] * (3 - len(present))
+
+
+def text_of(factors):
+    return text(factors, SMALL)
+
+
+def last_by_hand(network, factors, here, change, layer):
+    """The last node's value in one graph, as `change` turns what the heads of a layer read, (head, position, d_head)."""
+    resid = network.embed(factors[None])
+    for number, each in enumerate(network.blocks[0].layers):
+        read = each.read(resid)
+        resid = each.add(resid, change(read[0].clone())[None] if number == layer else read)
+    return int(network.value(network.blocks[0].norm(resid))[0, here].argmax())
+
+
+@pytest.mark.parametrize(("layer", "heads"), [(0, [0, 1]), (1, [1]), (1, [])])
+def test_an_exchange_moves_what_these_heads_read_at_this_place_and_nothing_else(network, layer, heads):
+    one = graphs(150)
+    other = analysis.renumbered(one, rng(5))
+    (factors, here, places), (donor, *_) = analysis.before_the_last(one), analysis.before_the_last(other)
+    at = places[:, 0] if layer == 0 else here
+    found = analysis.exchanged(network, one, other, layer, heads, at).tolist()
+    for row, value in enumerate(found):
+        resid = network.embed(donor[row : row + 1])
+        for each in network.blocks[0].layers[:layer]:
+            resid = each(resid)
+        its = network.blocks[0].layers[layer].read(resid)[0]
+
+        def change(read, row=row, its=its):
+            for head in heads:
+                read[head, at[row]] = its[head, at[row]]
+            return read
+
+        assert value == last_by_hand(network, factors[row], here[row], change, layer)
+    untouched = analysis.exchanged(network, one, other, layer, [], at).tolist()
+    assert (found != untouched) == bool(heads)
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, layer):
+    one = graphs(30)
+    factors, here, _ = analysis.before_the_last(one)
+    resid = network.embed(factors)
+    for each in network.blocks[0].layers[:layer]:
+        resid = each(resid)
+    read = network.blocks[0].layers[layer].read(resid)[:, 1]  # of head 2, (graph, position, d_head)
+    mean = torch.stack([read[row, place] for row, place in write(one).real.nonzero().tolist()]).mean(0)
+
+    def change(read):
+        read[1] = mean
+        return read
+
+    found = analysis.silenced(network, one, layer, [1]).tolist()
+    assert found == [last_by_hand(network, factors[row], here[row], change, layer) for row in range(30)]
+    assert found != analysis.silenced(network, one, layer, []).tolist()
 
 
 def test_along_the_sum_is_the_network_on_every_pair(network):

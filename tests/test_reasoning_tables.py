@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from assign_add_lib.companions.reasoning import tables
-from assign_add_lib.companions.reasoning.data import write
+from assign_add_lib.companions.reasoning.data import sample_graphs, write
 from assign_add_lib.companions.reasoning.model import ARMS, LOOPED, iterate
 from assign_add_lib.companions.reasoning.training import TOKENS_PASS, ArmConfig, answers
 
@@ -99,6 +99,51 @@ def test_the_last_nodes_of_these_graphs_add_three(seed):
     chosen = tables.with_three_operands(seed.graphs(4))
     assert len(chosen.names) and (chosen.operands[:, -1] >= 0).all()
     assert len(chosen.names) == (seed.graphs(4).operands[:, -1] >= 0).all(1).sum()
+
+
+def test_groups_of_operands_are_told_apart_by_their_sums(seed):
+    generator = torch.Generator().manual_seed(1)
+    one, other = tables.told_apart(tables.with_three_operands(sample_graphs(900, 6, generator)), generator)
+    sums = tables.sums_of_groups(one, other)
+    assert len(sums) > 10 and all(len(set(row)) == 8 for row in sums.tolist())
+    for row in range(len(sums)):
+        operands = one.operands[row, -1].tolist()
+        for group, value in zip(tables.GROUPS, sums[row].tolist()):
+            held = [(other if i in group else one).solution[row, operand].item() for i, operand in enumerate(operands)]
+            assert value == sum(held) % 11
+    assert [tables.name_of(group) for group in ((), (1,), (0, 2), (0, 1, 2))] == ["none", "operand 2", "operands 1 and 3", "all"]
+
+
+def test_exchanges_say_whose_values_a_network_takes(seed, monkeypatch):
+    """A network that takes operand i from where the exchange was made, and all three from layer 2."""
+    drawn = sample_graphs(900, 6, torch.Generator().manual_seed(2))
+    monkeypatch.setattr(tables.ReasoningSeed, "graphs", lambda *_: drawn)
+
+    def exchanged(network, graphs, others, layer, heads, at):
+        sums, (*_, places) = tables.sums_of_groups(graphs, others), tables.before_the_last(graphs)
+        if layer == 1:
+            return sums[:, tables.GROUPS.index((0, 1, 2) if len(heads) == 2 else ())]
+        moved = [(i,) for i in range(3) if torch.equal(at, places[:, i])]
+        return sums[:, tables.GROUPS.index(moved[0] if moved else ())]
+
+    monkeypatch.setattr(tables, "exchanged", exchanged)
+    found = tables.exchanges(seed)
+    for age in ("fresh", "older"):
+        assert found[f"discrete, layer 1, at operand 2, {age}", "operand 2"] == 1
+        assert found[f"corrected, layer 1, at operand 3, {age}", "none"] == 0
+    assert found["discrete, layer 1, at the sum", "none"] == found["discrete, layer 2, at the sum, heads none", "none"] == 1
+    assert found["untrained discrete, layer 2, at the sum, heads 1 and 2", "all"] == 1
+    assert found["discrete, layer 2, at the sum, heads 2", "all"] == 0
+
+
+def test_silences_are_by_the_number_of_operands(seed, monkeypatch):
+    graphs = seed.graphs(1)
+    monkeypatch.setattr(tables, "silenced", lambda network, one, layer, heads: torch.where(
+        (one.operands[:, -1] >= 0).sum(1) == 1 + layer, one.solution[:, -1], -1))  # fmt: skip
+    found = tables.silences(seed)
+    assert {many for many in (1, 2, 3) if (graphs.operands[:, -1] >= 0).sum(1).eq(many).any()} == {1, 2, 3}
+    for row, right in (("none", 1), ("layer 1, head 2", 1), ("layer 2, head 1", 2)):
+        assert [found[f"discrete, {row}", f"adds {many}"] for many in (1, 2, 3)] == [float(many == right) for many in (1, 2, 3)]
 
 
 def test_the_table_of_waves_knows_a_sum_from_two_operands(seed, monkeypatch):

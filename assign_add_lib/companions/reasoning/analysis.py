@@ -1,11 +1,12 @@
-"""Inside a looped arm: values iteration by iteration, wrong values put in, heads by operand, what heads move, and waves."""
+"""Inside a looped arm: values iteration by iteration, wrong values put in, what heads read and move, exchanges, and waves."""
 
+from collections.abc import Sequence
 from itertools import islice
 
 import torch
 from torch import Tensor
 
-from .data import FACTORS, Graphs, Vocabulary, write
+from .data import FACTORS, FAN_IN, PAD, Graphs, Vocabulary, write
 from .model import Layer, Network, iterate, passed_on
 from .training import TOKENS_PASS, at_definitions, iterations
 
@@ -99,6 +100,53 @@ def factor_gains(network: Network, layer: Layer) -> Tensor:
         through = torch.einsum("em,hdm,nhd->hen", spread, values, out)
         ratios.append(through.square().sum((1, 2)).sqrt() / spread.norm())
     return torch.stack(ratios, 1)
+
+
+def before_the_last(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
+    """Graphs one iteration before their last node is computed: the tokens (graph, position, 4), and places in its equation.
+
+    These are where it is defined, (graph,), and where its operands stand, (graph, FAN_IN); of an operand that it does not
+    have, the place of the definition.
+    """
+    tokens, states, row, depth = write(graphs), graphs.states(), torch.arange(len(graphs.names)), graphs.depths[:, -1]
+    factors = tokens.holding(states[depth - 1, row], states[(depth - 2).clamp(min=0), row])
+    here = tokens.definitions[:, -1]
+    missing = torch.arange(FAN_IN) - (graphs.operands[:, -1] >= 0).sum(1, keepdim=True)
+    return factors, here, here[:, None] + 2 * missing.clamp(max=0)
+
+
+@torch.no_grad()
+def exchanged(
+    network: Network, graphs: Graphs, others: Graphs, layer: int, heads: Sequence[int], places: Tensor
+) -> Tensor:
+    """The value (graph,) that the last node gets as heads read at `places` (graph,) what they read there in `others`.
+
+    `layer` counts from 0; `others` are the same graphs with other numbers; all that follows the heads is computed anew.
+    """
+    (factors, here, _), (donor, *_) = before_the_last(graphs), before_the_last(others)
+    row, resid, its = torch.arange(len(here)), network.embed(factors), network.embed(donor)
+    for number, each in enumerate(network.blocks[0].layers):
+        read, donated = each.read(resid), each.read(its)
+        if number == layer:
+            at = row[:, None], torch.tensor(heads, dtype=torch.long), places[:, None]
+            read[at] = donated[at]
+        resid, its = each.add(resid, read), each.add(its, donated)
+    return network.value(network.blocks[0].norm(resid)[row, here]).argmax(1)
+
+
+@torch.no_grad()
+def silenced(network: Network, graphs: Graphs, layer: int, heads: Sequence[int]) -> Tensor:
+    """The value (graph,) that the last node gets as heads of a layer, counted from 0, read everywhere their mean over graphs."""
+    factors, here, _ = before_the_last(graphs)
+    real = (factors[..., 0] != PAD)[:, None, :, None]
+    resid = network.embed(factors)
+    for number, each in enumerate(network.blocks[0].layers):
+        read = each.read(resid)
+        if number == layer:
+            mean = (read * real).sum((0, 2), keepdim=True) / real.sum()
+            read[:, heads] = mean[:, heads].expand_as(read[:, heads])
+        resid = each.add(resid, read)
+    return network.value(network.blocks[0].norm(resid)[torch.arange(len(here)), here]).argmax(1)
 
 
 def all_pairs(vocabulary: Vocabulary) -> Graphs:

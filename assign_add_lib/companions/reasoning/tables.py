@@ -4,7 +4,9 @@ Test graphs have one to four times as many nodes as the largest of training and 
 seed get the same ones.  Of a run only the last step counts, whatever it gives: this was settled before the runs were made.
 """
 
+from collections.abc import Iterator
 from functools import cache
+from itertools import combinations
 
 import pandas as pd
 import torch
@@ -12,7 +14,16 @@ from torch import Tensor
 
 from ...analysis.fourier import pair_spectrum
 from ...engine.manifest import shipped_file
-from .analysis import along_the_sum, disturbed, factor_gains, operand_shares
+from .analysis import (
+    along_the_sum,
+    before_the_last,
+    disturbed,
+    exchanged,
+    factor_gains,
+    operand_shares,
+    renumbered,
+    silenced,
+)
 from .data import FACTORS, FAN_IN, Graphs, sample_graphs, write
 from .model import ARMS, LOOPED, Network
 from .training import TOKENS_PASS, ArmConfig, ArmRun, answers, iterations, load_arm
@@ -25,6 +36,7 @@ CHUNK = 100  # graphs in one pass
 LATER = (-2, -1, 0, 1, 2, 4, 8, 16)  # iterations before and after a graph's depth
 SHARES = (0.01, 0.05, 0.1, 0.2)  # of values made wrong at one iteration
 MORE = 8  # iterations that follow
+GROUPS = [group for size in range(FAN_IN + 1) for group in combinations(range(FAN_IN), size)]  # of operands
 Table = dict[tuple[str, str], float]
 
 
@@ -110,19 +122,91 @@ def with_three_operands(graphs: Graphs) -> Graphs:
     return Graphs(*(each[chosen] for each in graphs[:4]), graphs.vocabulary)
 
 
+def networks(seed: ReasoningSeed) -> Iterator[tuple[str, Network]]:
+    """The networks that pass tokens on, trained and untrained, and the words by which tables call them."""
+    for arm in TOKENS_PASS:
+        run = seed.run(arm)
+        yield arm, run.network()
+        yield f"untrained {arm}", run.config.network().requires_grad_(False)
+
+
 def heads(seed: ReasoningSeed) -> Table:
     """How each head's output at a definition depends on each operand, and what of each factor its OV map moves; untrained too."""
     table, graphs = {}, with_three_operands(seed.graphs(1))
-    for arm in TOKENS_PASS:
-        run = seed.run(arm)
-        for words, network in (("", run.network()), ("untrained ", run.config.network().requires_grad_(False))):
-            shares = operand_shares(network, graphs)
-            for number, layer in enumerate(network.blocks[0].layers):
-                gains = factor_gains(network, layer)
-                for head in range(layer.heads):
-                    row = f"{words}{arm}, layer {number + 1}, head {head + 1}"
-                    table |= {(row, f"operand {i + 1}"): shares[number, head, i].item() for i in range(FAN_IN)}
-                    table |= {(row, f"gain: {name}"): gains[head, i].item() for i, name in enumerate(FACTORS)}
+    for name, network in networks(seed):
+        shares = operand_shares(network, graphs)
+        for number, layer in enumerate(network.blocks[0].layers):
+            gains = factor_gains(network, layer)
+            for head in range(layer.heads):
+                row = f"{name}, layer {number + 1}, head {head + 1}"
+                table |= {(row, f"operand {i + 1}"): shares[number, head, i].item() for i in range(FAN_IN)}
+                table |= {(row, f"gain: {factor}"): gains[head, i].item() for i, factor in enumerate(FACTORS)}
+    return table
+
+
+def name_of(group: tuple[int, ...]) -> str:
+    """What a group of operands is called: `none`, `operand 1`, `operands 1 and 3`, `all`."""
+    if len(group) in (0, FAN_IN):
+        return "all" if group else "none"
+    return ("operand " if len(group) == 1 else "operands ") + " and ".join(str(each + 1) for each in group)
+
+
+def sums_of_groups(graphs: Graphs, others: Graphs) -> Tensor:
+    """The sums (graph, group) of the last nodes' operands, where those of a group hold what they hold in the other graphs."""
+    own, its = (each.solution.gather(1, graphs.operands[:, -1]) for each in (graphs, others))
+    moved = torch.tensor([[i in group for i in range(FAN_IN)] for group in GROUPS])
+    return torch.where(moved, its[:, None], own[:, None]).sum(2) % graphs.vocabulary.modulus
+
+
+def told_apart(graphs: Graphs, generator: torch.Generator) -> tuple[Graphs, Graphs]:
+    """Those of the graphs, and others with other numbers, in which every group of moved operands gives another sum."""
+    others = renumbered(graphs, generator)
+    ordered = sums_of_groups(graphs, others).sort(1).values
+    chosen = (ordered.diff(dim=1) > 0).all(1)
+    return tuple(Graphs(*(each[chosen] for each in of[:4]), of.vocabulary) for of in (graphs, others))
+
+
+def exchanges(seed: ReasoningSeed) -> Table:
+    """Whose operands the last node's sum follows as heads read what they read in a run with other numbers, in shares of graphs.
+
+    Heads of layer 1 at an operand, which is fresh where it was computed one iteration ago, or at the sum; of layer 2 at the sum.
+    """
+    generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
+    graphs, others = told_apart(with_three_operands(seed.graphs(1, 8 * GRAPHS)), generator)
+    _, here, places = before_the_last(graphs)
+    sums, ages = sums_of_groups(graphs, others), graphs.depths[:, -1:] - graphs.depths.gather(1, graphs.operands[:, -1])
+    table, every = {("graphs", "number"): float(len(here))}, torch.ones(len(here), dtype=torch.bool)
+    for name, network in networks(seed):
+        n = network.blocks[0].layers[0].heads
+        cases = [
+            (f"layer 1, at operand {i + 1}, {age}", 0, range(n), places[:, i], chosen)
+            for i in range(FAN_IN)
+            for age, chosen in (("fresh", ages[:, i] == 1), ("older", ages[:, i] > 1))
+        ]
+        cases += [("layer 1, at the sum", 0, range(n), here, every)]
+        for size in range(n + 1):
+            for group in combinations(range(n), size):
+                called = " and ".join(str(head + 1) for head in group) or "none"
+                cases.append((f"layer 2, at the sum, heads {called}", 1, group, here, every))
+        for words, layer, group, at, chosen in cases:
+            followed = exchanged(network, graphs, others, layer, list(group), at)[chosen, None] == sums[chosen]
+            shares = followed.double().mean(0).tolist()
+            table |= {(f"{name}, {words}", name_of(each)): share for each, share in zip(GROUPS, shares)}
+    return table
+
+
+def silences(seed: ReasoningSeed) -> Table:
+    """Shares of last nodes right after the iteration that computes them, by how many they add, with heads at their mean."""
+    drawn, table = seed.graphs(1, 2 * GRAPHS), {}
+    adds = (drawn.operands[:, -1] >= 0).sum(1)
+    for name, network in networks(seed):
+        cases = {"none": (0, [])}
+        for number, layer in enumerate(network.blocks[0].layers):
+            cases |= {f"layer {number + 1}, head {head + 1}": (number, [head]) for head in range(layer.heads)}
+        for words, (layer, group) in cases.items():
+            right = torch.cat([silenced(network, each, layer, group) == each.solution[:, -1] for each in pieces(drawn)])
+            for many in range(1, FAN_IN + 1):
+                table[f"{name}, {words}", f"adds {many}"] = right[adds == many].double().mean().item()
     return table
 
 
@@ -132,18 +216,24 @@ def waves(seed: ReasoningSeed) -> Table:
     *One operand*: waves of x alone or of y alone.  *Sum*: products of a wave of x and one of y of the same frequency.
     """
     table = {}
-    for arm in TOKENS_PASS:
-        run = seed.run(arm)
-        for words, network in (("", run.network()), ("untrained ", run.config.network().requires_grad_(False))):
-            for place, values in along_the_sum(network).items():
-                energy = pair_spectrum(values)
-                one = (energy[0].sum() + energy[:, 0].sum()).item()
-                table[f"{words}{arm}, {place}", "one operand"] = one
-                table[f"{words}{arm}, {place}", "sum"] = energy.diagonal()[1:].sum().item()
+    for name, network in networks(seed):
+        for place, values in along_the_sum(network).items():
+            energy = pair_spectrum(values)
+            one = (energy[0].sum() + energy[:, 0].sum()).item()
+            table[f"{name}, {place}", "one operand"] = one
+            table[f"{name}, {place}", "sum"] = energy.diagonal()[1:].sum().item()
     return table
 
 
-MEASURES = {"accuracy": accuracy, "iteration": by_iteration, "recovery": recovery, "heads": heads, "waves": waves}
+MEASURES = {
+    "accuracy": accuracy,
+    "iteration": by_iteration,
+    "recovery": recovery,
+    "heads": heads,
+    "exchanges": exchanges,
+    "silences": silences,
+    "waves": waves,
+}
 
 
 def seeds() -> dict[str, ReasoningSeed]:

@@ -18,6 +18,7 @@ from .model import ARMS, LOOPED, Network, continue_chain, iterate
 TOKENS_PASS = ("discrete", "corrected")  # arms whose iterations pass tokens on, and are trained one at a time
 BATCH_SEED, MEASURE_SEED = 1_000_000, 2_000_000  # added to the seed: weights, batches and measures draw from streams of their own
 SKEW = 0.7  # share of leaves that carry 0 at first
+STEPS = {arm: 16_000 if arm in TOKENS_PASS else 6000 for arm in ARMS}  # the others pass through a graph several times a step
 WORST = 0.4  # largest share of wrong values that the arm that learns to correct finds in a graph
 
 
@@ -73,8 +74,10 @@ class ArmConfig(Config):
         return f"{self.arm}-{self.seed}"
 
     def label(self, varied: Sequence[str] = ()) -> str:
-        """The run's name, and what else is varied."""
-        others = [each for each in varied if each not in ("arm", "seed")]
+        """The run's name, and what else is varied, save the steps that the book gives its arm."""
+        as_in_book = self.steps == self.checkpoint_every == STEPS[self.arm]
+        told = ("arm", "seed", *(("steps", "checkpoint_every") if as_in_book else ()))
+        others = [each for each in varied if each not in told]
         return "_".join([self.name, *([super().label(others)] if others else [])])
 
     @property
@@ -90,10 +93,8 @@ class ArmConfig(Config):
             return Network(self.vocabulary, blocks, self.d_model, self.heads, self.d_mlp, self.mimetic)
 
 
-EACH = 6000  # steps of the arms that pass through a graph several times a step: twice the processor time of the others
-GRID = (  # what each seed trains for the chapter
-    {"arm": list(TOKENS_PASS)},
-    {"arm": [arm for arm in ARMS if arm not in TOKENS_PASS], "steps": [EACH], "checkpoint_every": [EACH]},
+GRID = tuple(  # what each seed trains for the chapter
+    {"arm": [arm], "steps": [steps], "checkpoint_every": [steps]} for arm, steps in STEPS.items()
 )
 
 
