@@ -1,5 +1,6 @@
 """Reasoning in a loop: what is measured inside, against slow versions and networks whose inside is known."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -167,7 +168,8 @@ def test_an_exchange_moves_what_these_heads_read_at_this_place_and_nothing_else(
     other = analysis.renumbered(one, rng(5))
     (factors, here, places), (donor, *_) = analysis.before_the_last(one), analysis.before_the_last(other)
     at = places[:, 0] if layer == 0 else here
-    found = analysis.exchanged(network, one, other, layer, heads, at).tolist()
+    given = analysis.readings(network, other, layer, at)
+    found = analysis.with_readings(network, one, layer, heads, at, given).tolist()
     for row, value in enumerate(found):
         resid = network.embed(donor[row : row + 1])
         for each in network.blocks[0].layers[:layer]:
@@ -180,8 +182,11 @@ def test_an_exchange_moves_what_these_heads_read_at_this_place_and_nothing_else(
             return read
 
         assert value == last_by_hand(network, factors[row], here[row], change, layer)
-    untouched = analysis.exchanged(network, one, other, layer, [], at).tolist()
+        torch.testing.assert_close(given[row], its[:, at[row]])
+    untouched = analysis.with_readings(network, one, layer, [], at, given).tolist()
     assert (found != untouched) == bool(heads)
+    alike = analysis.with_readings(network, one, layer, heads, at, analysis.readings(network, one, layer, at)).tolist()
+    assert alike == untouched
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -223,3 +228,30 @@ def test_along_the_sum_is_the_network_on_every_pair(network):
     last = network.blocks[0].layers[1]
     after = found["stream after"] + found["after the ReLU"] @ last.mlp[2].weight.T + last.mlp[2].bias
     torch.testing.assert_close(network.value(network.blocks[0].norm(after))[..., :5], found["logits"])
+
+
+def test_sums_without_a_frequency_are_those_of_neurons_fitted_without_it(network):
+    """By least squares: what remains of each neuron is its residual after a fit of the waves of x, then of y."""
+    sharp = deepcopy(network)
+    sharp.embeddings[FACTORS.index("value")].weight *= 5
+    sharp.blocks[0].layers[1].mlp[2].weight *= 20
+    found, k, angle = analysis.along_the_sum(sharp), 2, 2 * torch.pi * 2 * torch.arange(5, dtype=torch.float64) / 5
+    sharp.unembeddings[FACTORS.index("value")].bias[:5] -= found["logits"].mean((0, 1))  # no sum is the likeliest everywhere
+    wave = torch.stack([angle.cos(), angle.sin()], 1)
+
+    def residual(table):
+        return table - (wave @ torch.linalg.lstsq(wave, table.flatten(1)).solution).view_as(table)
+
+    neurons = residual(residual(found["neurons"]).transpose(0, 1)).transpose(0, 1)
+    block = sharp.blocks[0]
+    ended = block.norm(found["stream after"] + block.layers[1].mlp[2](neurons.relu()))
+    without = analysis.sums_without(sharp, [k])
+    assert torch.equal(without, sharp.value(ended)[..., :5].argmax(2))
+    whole = analysis.sums_without(sharp, [])
+    assert torch.equal(whole, analysis.along_the_sum(sharp)["logits"].argmax(2)) and not torch.equal(without, whole)
+
+
+def test_best_frequencies_are_shares_of_single_waves():
+    angle = 2 * torch.pi * torch.arange(11, dtype=torch.float64) / 11
+    table = torch.stack([(3 * angle).sin(), 2 * angle.cos() + (4 * angle + 1).cos(), 0.01 * angle.cos()], 1)
+    torch.testing.assert_close(analysis.best_frequencies(table), torch.tensor([1, 0.8], dtype=torch.float64))

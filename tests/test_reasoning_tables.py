@@ -87,7 +87,7 @@ def test_recovery_starts_with_the_wrong_values_and_follows_them(seed):
 
 def test_heads_and_waves_have_rows_for_the_trained_and_the_untrained(seed):
     heads, waves = tables.heads(seed), tables.waves(seed)
-    assert len(heads) == 2 * 2 * 2 * 2 * (3 + 4) and len(waves) == 2 * 2 * 5 * 2
+    assert len(heads) == 2 * 2 * 2 * 2 * (3 + 4) and len(waves) == 2 * 2 * (5 * 4 + 2 + 2)
     for row in {row for row, _ in heads}:
         shares = [heads[row, f"operand {operand}"] for operand in (1, 2, 3)]
         assert math.fsum(shares) == pytest.approx(1, abs=1e-5)
@@ -119,14 +119,22 @@ def test_exchanges_say_whose_values_a_network_takes(seed, monkeypatch):
     drawn = sample_graphs(900, 6, torch.Generator().manual_seed(2))
     monkeypatch.setattr(tables.ReasoningSeed, "graphs", lambda *_: drawn)
 
-    def exchanged(network, graphs, others, layer, heads, at):
-        sums, (*_, places) = tables.sums_of_groups(graphs, others), tables.before_the_last(graphs)
+    seen = {}
+
+    def readings(network, others, layer, at):
+        seen["others"] = others
+        return at
+
+    def with_readings(network, graphs, layer, heads, at, given):
+        sums, (*_, places) = tables.sums_of_groups(graphs, seen["others"]), tables.before_the_last(graphs)
+        assert torch.equal(given, at)
         if layer == 1:
             return sums[:, tables.GROUPS.index((0, 1, 2) if len(heads) == 2 else ())]
         moved = [(i,) for i in range(3) if torch.equal(at, places[:, i])]
         return sums[:, tables.GROUPS.index(moved[0] if moved else ())]
 
-    monkeypatch.setattr(tables, "exchanged", exchanged)
+    monkeypatch.setattr(tables, "readings", readings)
+    monkeypatch.setattr(tables, "with_readings", with_readings)
     found = tables.exchanges(seed)
     for age in ("fresh", "older"):
         assert found[f"discrete, layer 1, at operand 2, {age}", "operand 2"] == 1
@@ -146,11 +154,29 @@ def test_silences_are_by_the_number_of_operands(seed, monkeypatch):
         assert [found[f"discrete, {row}", f"adds {many}"] for many in (1, 2, 3)] == [float(many == right) for many in (1, 2, 3)]
 
 
+def test_counts_give_nodes_the_mean_reading_of_nodes_that_add_another_number(seed, monkeypatch):
+    adds = lambda graphs: (graphs.operands[:, -1] >= 0).sum(1)  # noqa: E731
+    monkeypatch.setattr(tables, "readings", lambda network, graphs, layer, at: adds(graphs)[:, None].double())
+    monkeypatch.setattr(tables, "with_readings", lambda network, graphs, layer, heads, at, given: torch.where(
+        given[0, 0] == adds(graphs), graphs.solution[:, -1], -1))  # fmt: skip
+    found = tables.counts(seed)
+    for other in (1, 2, 3):
+        for many in (1, 2, 3):
+            assert found[f"discrete, head 2, as if it added {other}", f"adds {many}"] == float(other == many)
+
+
 def test_the_table_of_waves_knows_a_sum_from_two_operands(seed, monkeypatch):
     x, y = torch.meshgrid(torch.arange(5.0), torch.arange(5.0), indexing="ij")
     places = {"apart": (2 * math.pi * x / 5).cos() + (2 * math.pi * y / 5).sin(), "sum": (2 * math.pi * (x + y) / 5).cos()}
+    places["logits"] = places["sum"]
     monkeypatch.setattr(tables, "along_the_sum", lambda network: {name: each[..., None] for name, each in places.items()})
+    monkeypatch.setattr(tables, "sums_without", lambda network, removed: torch.full((5, 5), removed[0]))
     found = tables.waves(seed)
     assert found["discrete, apart", "one operand"] == pytest.approx(1) and found["discrete, sum", "sum"] == pytest.approx(1)
     assert found["discrete, apart", "sum"] == pytest.approx(0, abs=1e-6)
+    best = found["discrete, apart", "best frequency"], found["discrete, apart", "best frequency, relabelled"]
+    assert best[0] == pytest.approx(1) and 0.5 < best[1] < 1
+    assert found["discrete, logits", "sum at 1"] == pytest.approx(1)
+    assert found["discrete, logits", "sum at 2"] == pytest.approx(0, abs=1e-6)
+    assert found["untrained corrected, neurons without 2", "right"] == 0.2  # of 25 sums five are 2
     assert found["discrete, sum", "one operand"] == pytest.approx(0, abs=1e-6)

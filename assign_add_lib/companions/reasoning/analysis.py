@@ -6,6 +6,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
+from ...analysis.fourier import remove
 from .data import FACTORS, FAN_IN, PAD, Graphs, Vocabulary, write
 from .model import Layer, Network, iterate, passed_on
 from .training import TOKENS_PASS, at_definitions, iterations
@@ -116,21 +117,30 @@ def before_the_last(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @torch.no_grad()
-def exchanged(
-    network: Network, graphs: Graphs, others: Graphs, layer: int, heads: Sequence[int], places: Tensor
-) -> Tensor:
-    """The value (graph,) that the last node gets as heads read at `places` (graph,) what they read there in `others`.
+def readings(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Tensor:
+    """What the heads of a layer, counted from 0, read at `places` (graph,) before the last: (graph, head, d_head)."""
+    factors, *_ = before_the_last(graphs)
+    resid, layers = network.embed(factors), network.blocks[0].layers
+    for each in layers[:layer]:
+        resid = each(resid)
+    return layers[layer].read(resid)[torch.arange(len(places)), :, places]
 
-    `layer` counts from 0; `others` are the same graphs with other numbers; all that follows the heads is computed anew.
+
+@torch.no_grad()
+def with_readings(
+    network: Network, graphs: Graphs, layer: int, heads: Sequence[int], places: Tensor, given: Tensor
+) -> Tensor:
+    """The value (graph,) that the last node gets as heads of a layer read at `places` (graph,) what is given.
+
+    `given` is (graph, head, d_head), or (1, head, d_head) for all; all that follows the heads is computed anew.
     """
-    (factors, here, _), (donor, *_) = before_the_last(graphs), before_the_last(others)
-    row, resid, its = torch.arange(len(here)), network.embed(factors), network.embed(donor)
+    factors, here, _ = before_the_last(graphs)
+    row, resid = torch.arange(len(here)), network.embed(factors)
     for number, each in enumerate(network.blocks[0].layers):
-        read, donated = each.read(resid), each.read(its)
+        read = each.read(resid)
         if number == layer:
-            at = row[:, None], torch.tensor(heads, dtype=torch.long), places[:, None]
-            read[at] = donated[at]
-        resid, its = each.add(resid, read), each.add(its, donated)
+            read[row[:, None], torch.tensor(heads, dtype=torch.long), places[:, None]] = given[:, heads]
+        resid = each.add(resid, read)
     return network.value(network.blocks[0].norm(resid)[row, here]).argmax(1)
 
 
@@ -181,3 +191,25 @@ def along_the_sum(network: Network) -> dict[str, Tensor]:
     found = {"stream before": before, "stream after": mixed, "neurons": neurons, "after the ReLU": neurons.relu()}
     found["logits"] = logits
     return {name: each[:, here].unflatten(0, (P, P)) for name, each in found.items()}
+
+
+@torch.no_grad()
+def sums_without(network: Network, removed: Sequence[int]) -> Tensor:
+    """The sums (P, P) that a network gives where its last neurons have lost the waves of these frequencies, of x and of y.
+
+    They are taken from what enters the ReLU; all else is as in `along_the_sum`.
+    """
+    found, block = along_the_sum(network), network.blocks[0]
+    neurons = remove(remove(found["neurons"], removed).transpose(0, 1), removed).transpose(0, 1)
+    last = block.layers[-1]
+    return network.value(block.norm(found["stream after"] + last.mlp[2](neurons.relu())))[..., : len(neurons)].argmax(2)
+
+
+def best_frequencies(table: Tensor) -> Tensor:
+    """For each column of a table (P, columns), the share of its variance at its best frequency; columns of little variance go.
+
+    Little is less than a hundredth of the largest.
+    """
+    energies = torch.fft.rfft(table - table.mean(0), dim=0).abs().square()[1:]
+    whole = energies.sum(0)
+    return (energies.amax(0) / whole)[whole > whole.max() / 100]

@@ -17,12 +17,15 @@ from ...engine.manifest import shipped_file
 from .analysis import (
     along_the_sum,
     before_the_last,
+    best_frequencies,
     disturbed,
-    exchanged,
     factor_gains,
     operand_shares,
+    readings,
     renumbered,
     silenced,
+    sums_without,
+    with_readings,
 )
 from .data import FACTORS, FAN_IN, Graphs, sample_graphs, write
 from .model import ARMS, LOOPED, Network
@@ -35,6 +38,7 @@ GRAPHS = 1000  # of each size
 CHUNK = 100  # graphs in one pass
 LATER = (-2, -1, 0, 1, 2, 4, 8, 16)  # iterations before and after a graph's depth
 SHARES = (0.01, 0.05, 0.1, 0.2)  # of values made wrong at one iteration
+ORDERS = 20  # random orders of the numbers, as a null
 MORE = 8  # iterations that follow
 GROUPS = [group for size in range(FAN_IN + 1) for group in combinations(range(FAN_IN), size)]  # of operands
 Table = dict[tuple[str, str], float]
@@ -189,7 +193,8 @@ def exchanges(seed: ReasoningSeed) -> Table:
                 called = " and ".join(str(head + 1) for head in group) or "none"
                 cases.append((f"layer 2, at the sum, heads {called}", 1, group, here, every))
         for words, layer, group, at, chosen in cases:
-            followed = exchanged(network, graphs, others, layer, list(group), at)[chosen, None] == sums[chosen]
+            given = readings(network, others, layer, at)
+            followed = with_readings(network, graphs, layer, list(group), at, given)[chosen, None] == sums[chosen]
             shares = followed.double().mean(0).tolist()
             table |= {(f"{name}, {words}", name_of(each)): share for each, share in zip(GROUPS, shares)}
     return table
@@ -210,18 +215,46 @@ def silences(seed: ReasoningSeed) -> Table:
     return table
 
 
+def counts(seed: ReasoningSeed) -> Table:
+    """Shares of last nodes right, by how many they add, as a head of layer 2 reads there its mean over nodes that add so many."""
+    drawn, table = seed.graphs(1, 2 * GRAPHS), {}
+    adds, numbers = (drawn.operands[:, -1] >= 0).sum(1), range(1, FAN_IN + 1)
+    groups = {many: Graphs(*(each[adds == many] for each in drawn[:4]), drawn.vocabulary) for many in numbers}
+    here = {many: before_the_last(graphs)[1] for many, graphs in groups.items()}
+    for name, network in networks(seed):
+        means = {many: readings(network, groups[many], 1, here[many]).mean(0, keepdim=True) for many in numbers}
+        for head in range(network.blocks[0].layers[1].heads):
+            for many in numbers:
+                graphs = groups[many]
+                for other in numbers:
+                    found = with_readings(network, graphs, 1, [head], here[many], means[other])
+                    share = (found == graphs.solution[:, -1]).double().mean().item()
+                    table[f"{name}, head {head + 1}, as if it added {other}", f"adds {many}"] = share
+    return table
+
+
 def waves(seed: ReasoningSeed) -> Table:
     """How what stands at a sum x + y varies with x and y: shares of its variance, by the Fourier transform over both.
 
-    *One operand*: waves of x alone or of y alone.  *Sum*: products of a wave of x and one of y of the same frequency.
+    *One operand*: all that depends on x alone or on y alone.  *Sum*: all that depends on x + y alone; of the logits also
+    frequency by frequency.  *Best frequency*: as it varies with x, the share at the best frequency of a direction, the
+    median over directions; the same with the numbers in random orders.  *Right*: sums, without a frequency in the neurons.
     """
-    table = {}
+    table, P = {}, seed.run(TOKENS_PASS[0]).config.modulus
+    orders = [torch.randperm(P, generator=torch.Generator().manual_seed(i)) for i in range(ORDERS)]
     for name, network in networks(seed):
         for place, values in along_the_sum(network).items():
-            energy = pair_spectrum(values)
-            one = (energy[0].sum() + energy[:, 0].sum()).item()
-            table[f"{name}, {place}", "one operand"] = one
-            table[f"{name}, {place}", "sum"] = energy.diagonal()[1:].sum().item()
+            energy, along = pair_spectrum(values), values.mean(1)
+            row = f"{name}, {place}"
+            table[row, "one operand"] = (energy[0].sum() + energy[:, 0].sum()).item()
+            table[row, "sum"] = energy.diagonal()[1:].sum().item()
+            table[row, "best frequency"] = best_frequencies(along).median().item()
+            relabelled = [best_frequencies(along[order]).median() for order in orders]
+            table[row, "best frequency, relabelled"] = torch.stack(relabelled).mean().item()
+        for k in range(1, P // 2 + 1):
+            table[f"{name}, logits", f"sum at {k}"] = energy[k, k].item()
+            right = sums_without(network, [k]) == torch.arange(P)[:, None].add(torch.arange(P)) % P
+            table[f"{name}, neurons without {k}", "right"] = right.double().mean().item()
     return table
 
 
@@ -232,6 +265,7 @@ MEASURES = {
     "heads": heads,
     "exchanges": exchanges,
     "silences": silences,
+    "counts": counts,
     "waves": waves,
 }
 
