@@ -16,6 +16,7 @@ from assign_add_lib.companions.reasoning.data import (
     VARIABLE,
     Vocabulary,
     chain_of,
+    graphs_of,
     sample_graphs,
     text,
     write,
@@ -164,3 +165,29 @@ def test_tokens_read_as_words():
 def test_graphs_that_cannot_be_are_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
         sample_graphs(4, generator=rng(0), vocabulary=SMALL, **{"nodes": 5} | wrong)
+
+
+def test_graphs_of_one_structure_obey_it():
+    operands = [[], [], [0], [0, 1, 2], [3]]
+    made = graphs_of(operands, 30, torch.Generator().manual_seed(1), Vocabulary(5, 7))
+    assert made.operands[0].tolist() == [[-1] * 3, [-1] * 3, [0, -1, -1], [0, 1, 2], [3, -1, -1]]
+    assert made.depths[4].tolist() == [1, 1, 2, 3, 4] and made.names.max() == 6
+    assert made.numbers[:, :2].unique().tolist() == [*range(5)]
+    assert all(len(set(row)) == 5 for row in made.names.tolist()) and not made.numbers[:, 2:].any()
+    x, y = made.numbers[:, 0], made.numbers[:, 1]
+    assert torch.equal(made.solution, torch.stack([x, y, x, (2 * x + y) % 5, (2 * x + y) % 5], 1))
+
+
+@pytest.mark.parametrize(
+    ("operands", "said"),
+    [
+        ([[]], "from 2 to 48 nodes"),
+        ([[], [], [2]], "node 2 must add"),
+        ([[], [], [0, 0]], "node 2 must add"),
+        ([[], [-1]], "node 1 must add"),
+        ([[], [], [], [], [0, 1, 2, 3]], "at most 3 different earlier nodes"),
+    ],
+)
+def test_structures_that_cannot_be_are_refused(operands, said):
+    with pytest.raises(ValueError, match=said):
+        graphs_of(operands, 2, torch.Generator())

@@ -144,6 +144,50 @@ def test_exchanges_say_whose_values_a_network_takes(seed, monkeypatch):
     assert found["discrete, layer 2, at the sum, heads 2", "all"] == 0
 
 
+def test_definitions_and_operands_hold_values_of_two_runs():
+    one = sample_graphs(40, 6, torch.Generator().manual_seed(4))
+    other = tables.renumbered(one, torch.Generator().manual_seed(5))
+    factors, tokens, depth = tables.held_apart(one, other), write(one), one.depths[:, -1]
+    for row in range(40):
+        for place in (tokens.node[row] >= 0).nonzero()[:, 0].tolist():
+            node, of = tokens.node[row, place], one if tokens.defines[row, place] else other
+            known = of is one and one.depths[row, node] < depth[row] or one.depths[row, node] < depth[row] - 1
+            assert factors[row, place, 3] == (of.solution[row, node] if known else 11)
+
+
+@pytest.mark.parametrize("from_definitions", [True, False])
+def test_sources_say_where_values_come_from(seed, from_definitions, monkeypatch):
+    """A network that adds what definitions hold, or what operands hold wherever they hold something."""
+    drawn, seen = sample_graphs(2000, 6, torch.Generator().manual_seed(2)), {}
+    monkeypatch.setattr(tables.ReasoningSeed, "graphs", lambda *_: drawn)
+    apart, held_apart = tables.told_apart, tables.held_apart
+    monkeypatch.setattr(tables, "told_apart", lambda *given: seen.setdefault("pair", apart(*given)))
+    monkeypatch.setattr(tables, "held_apart", lambda *given: seen.setdefault("factors", held_apart(*given)))
+
+    class Adds:
+        def embed(self, factors):
+            return factors
+
+        def __call__(self, factors):
+            return factors
+
+        def value(self, factors):
+            (graphs, _), found = seen["pair"], torch.zeros(*factors.shape[:2], 11)
+            places, tokens = tables.before_the_last(graphs)[2], write(graphs)
+            for row, operands in enumerate(graphs.operands[:, -1].tolist()):
+                total = 0
+                for operand, place in zip(operands, places[row].tolist()):
+                    stands, said = factors[row, tokens.definitions[row, operand], 3], factors[row, place, 3]
+                    total += int(stands if from_definitions or said == 11 else said)
+                found[row, tokens.definitions[row, -1], total % 11] = 1
+            return found
+
+    monkeypatch.setattr(tables, "networks", lambda seed: [("adds", Adds())])
+    found = tables.sources(seed)
+    assert found["graphs", "number"] > 20
+    assert (found["adds", "definition"], found["adds", "operand"]) == ((1, 0) if from_definitions else (0, 1))
+
+
 def test_silences_are_by_the_number_of_operands(seed, monkeypatch):
     graphs = seed.graphs(1)
     monkeypatch.setattr(tables, "silenced", lambda network, one, layer, heads: torch.where(

@@ -17,5 +17,6 @@ from .chapter_10 import cheaper_network, lead, mass_without_mark, share_of_previ
 from .chapter_11 import basin_depth, by_exclusion, one_lever
 from .chapter_12 import as_of, least_share, lower_rank, soon
 from .chapter_13 import control, enough_step, null, number_operand, sure_share
+from .chapter_14 import hard, look_alike, mended_after, own_errors, snapped
 from .chapter_15 import encoder_share, features, few_examples, gap, other_modules
 from .common import report

@@ -4,6 +4,7 @@ A leaf carries a number, `7 = x3 [sep]`; any other node is the sum of one to thr
 Altabaa et al., arXiv 2510.14095, at a size of our own.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -118,6 +119,24 @@ def sample_graphs(
         operands[:, node, : chosen.shape[1]] = chosen
         depths[:, node] = 1 + torch.where(chosen < 0, 0, depths.gather(1, chosen.clamp(min=0))).amax(1)
     return Graphs(names, numbers * (operands < 0).all(2), operands, depths, vocabulary)
+
+
+def graphs_of(operands: Sequence[Sequence[int]], n: int, generator: torch.Generator, vocabulary: Vocabulary = BOOK) -> Graphs:
+    """n graphs in which node i adds the nodes `operands[i]`, none for a leaf; names and numbers are drawn.
+
+    ValueError for more nodes than names, and where a node adds more than FAN_IN others, one twice, or a later one.
+    """
+    if not 2 <= len(operands) <= vocabulary.names:
+        raise ValueError(f"a graph has from 2 to {vocabulary.names} nodes, a name each, not {len(operands)}")
+    depths: list[int] = []
+    for node, each in enumerate(operands):
+        if len(each) > FAN_IN or len(set(each)) < len(each) or not all(0 <= operand < node for operand in each):
+            raise ValueError(f"node {node} must add at most {FAN_IN} different earlier nodes, not {list(each)}")
+        depths.append(1 + max((depths[operand] for operand in each), default=0))
+    names = torch.rand(n, vocabulary.names, generator=generator).argsort(1)[:, : len(operands)]
+    numbers = torch.randint(vocabulary.modulus, names.shape, generator=generator)
+    padded = torch.tensor([[*each, *[-1] * (FAN_IN - len(each))] for each in operands]).expand(n, -1, -1)
+    return Graphs(names, numbers * (padded < 0).all(2), padded, torch.tensor(depths).expand(n, -1), vocabulary)
 
 
 class Tokens(NamedTuple):

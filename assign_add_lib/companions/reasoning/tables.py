@@ -203,6 +203,34 @@ def exchanges(seed: ReasoningSeed) -> Table:
     return table
 
 
+def held_apart(graphs: Graphs, others: Graphs) -> Tensor:
+    """Tokens (graph, position, 4) before the last node: definitions hold what these graphs hold, and operands what others do."""
+    row, depth = torch.arange(len(graphs.names)), graphs.depths[:, -1]
+    return write(graphs).holding(graphs.states()[depth - 1, row], others.states()[(depth - 2).clamp(min=0), row])
+
+
+@torch.no_grad()
+def sources(seed: ReasoningSeed) -> Table:
+    """Where the values of older operands come from: whose sum a last node gets as their two tokens hold two different numbers.
+
+    An older operand, computed two rounds ago or more, stands with its value at its definition and in the last equation.
+    *Definition*, *operand*: shares of graphs whose sum takes all older operands from there, and the fresh ones, which stand
+    at definitions alone, from these.
+    """
+    generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
+    graphs, others = told_apart(with_three_operands(seed.graphs(1, 8 * GRAPHS)), generator)
+    older = graphs.depths[:, -1:] - graphs.depths.gather(1, graphs.operands[:, -1]) > 1
+    here, row = write(graphs).definitions[:, -1], torch.arange(len(older))
+    own, its = (each.solution.gather(1, graphs.operands[:, -1]) for each in (graphs, others))
+    moved, chosen = torch.where(older, its, own).sum(1) % graphs.vocabulary.modulus, older.any(1)
+    table = {("graphs", "number"): float(chosen.sum())}
+    for name, network in networks(seed):
+        found = network.value(network(network.embed(held_apart(graphs, others))))[row, here].argmax(1)
+        table[name, "definition"] = (found == graphs.solution[:, -1])[chosen].double().mean().item()
+        table[name, "operand"] = (found == moved)[chosen].double().mean().item()
+    return table
+
+
 def silences(seed: ReasoningSeed) -> Table:
     """Shares of last nodes right after the iteration that computes them, by how many they add, with heads at their mean."""
     drawn, table = seed.graphs(1, 2 * GRAPHS), {}
@@ -267,6 +295,7 @@ MEASURES = {
     "recovery": recovery,
     "heads": heads,
     "exchanges": exchanges,
+    "sources": sources,
     "silences": silences,
     "counts": counts,
     "waves": waves,
