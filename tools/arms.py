@@ -1,25 +1,30 @@
-"""Measure the arms of chapter 15 on all three seeds, into data/companions/hypernetwork.csv: `python tools/arms.py`."""
+"""Measure the shipped runs of a companion, into data/companions/NAME.csv: `python tools/arms.py NAME`."""
+
+import sys
 
 import pandas as pd
 import torch
 
-from assign_add_lib.companions.hypernetwork.claims import seeds
-from assign_add_lib.companions.hypernetwork.tables import MEASURES, SHIPPED
+from assign_add_lib.companions.hypernetwork import claims
+from assign_add_lib.companions.hypernetwork import tables as hypernetwork
+from assign_add_lib.companions.reasoning import tables as reasoning
 from assign_add_lib.engine.files import write_atomic
 from assign_add_lib.engine.manifest import data_folder, write_manifest
 
+COMPANIONS = {"hypernetwork": (hypernetwork, claims.seeds), "reasoning": (reasoning, reasoning.seeds)}
+
 
 @torch.no_grad()
-def main():
+def main(name: str):
+    tables, seeds = COMPANIONS[name]
     columns = {}
-    for name, seed in seeds().items():
-        found = {measure: pd.Series(of(seed)) for measure, of in MEASURES.items()}
-        columns[name] = pd.concat(found, names=["measure", "row", "column"])
-        print(name, flush=True)
-    table = pd.DataFrame(columns)
-    write_atomic(data_folder() / SHIPPED, table.to_csv(float_format="%.4f", lineterminator="\n"))
-    write_manifest(made=[SHIPPED])
+    for seed, runs in seeds().items():
+        found = {measure: pd.Series(of(runs)) for measure, of in tables.MEASURES.items()}
+        columns[seed] = pd.concat(found, names=["measure", "row", "column"])
+        print(seed, flush=True)
+    write_atomic(data_folder() / tables.SHIPPED, pd.DataFrame(columns).to_csv(float_format="%.4f", lineterminator="\n"))
+    write_manifest(made=[tables.SHIPPED])
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

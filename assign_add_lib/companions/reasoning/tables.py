@@ -32,7 +32,7 @@ from .model import ARMS, LOOPED, Network
 from .training import TOKENS_PASS, ArmConfig, ArmRun, answers, iterations, load_arm
 
 SHIPPED = "companions/reasoning.csv"
-SEEDS = (0, 1, 2)
+SEEDS = (0,)  # shipped so far
 TIMES = (1, 2, 3, 4)  # the sizes of test graphs, in units of the largest in training
 GRAPHS = 1000  # of each size, for the two arms that are compared graph by graph
 FEWER = 300  # of these, for the others
