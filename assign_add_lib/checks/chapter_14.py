@@ -147,7 +147,7 @@ def hard(answer: Callable) -> str:
     expect(operands is not None, "your function returns nothing yet")
     expect(len(operands) == NODES, f"there are {len(operands)} nodes; there should be {NODES}")
     try:
-        graphs = graphs_of(operands, 20, torch.Generator().manual_seed(random.randrange(10**6)))
+        graphs = graphs_of(operands, 10, torch.Generator().manual_seed(random.randrange(10**6)))
     except ValueError as error:
         expect(False, str(error))
     deep = int(graphs.depth.max())

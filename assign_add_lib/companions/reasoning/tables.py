@@ -33,6 +33,7 @@ from .training import TOKENS_PASS, ArmConfig, ArmRun, answers, iterations, load_
 
 SHIPPED = "companions/reasoning.csv"
 SEEDS = (0,)  # shipped so far
+MEASURED = tuple(arm for arm in ARMS if arm != "recurrent")  # shipped so far
 TIMES = (1, 2, 3, 4)  # the sizes of test graphs, in units of the largest in training
 GRAPHS = 1000  # of each size, for the two arms that are compared graph by graph
 FEWER = 300  # of these, for the others
@@ -78,10 +79,10 @@ def accuracy(seed: ReasoningSeed) -> Table:
     for times in TIMES:
         graphs = seed.graphs(times)
         fewer = Graphs(*(each[:FEWER] for each in graphs[:4]), graphs.vocabulary)
-        drawn = {arm: graphs if arm in TOKENS_PASS else fewer for arm in ARMS}
-        right = {arm: solved_nodes(seed.run(arm).network(), arm, drawn[arm]) for arm in ARMS}
+        drawn = {arm: graphs if arm in TOKENS_PASS else fewer for arm in MEASURED}
+        right = {arm: solved_nodes(seed.run(arm).network(), arm, drawn[arm]) for arm in MEASURED}
         whole = {arm: each.all(1) for arm, each in right.items()}
-        for arm in ARMS:
+        for arm in MEASURED:
             table[arm, f"nodes, {times} times"] = right[arm].double().mean().item()
             table[arm, f"graphs, {times} times"] = whole[arm].double().mean().item()
         one, other = whole["corrected"], whole["discrete"]
@@ -93,7 +94,7 @@ def accuracy(seed: ReasoningSeed) -> Table:
 def by_iteration(seed: ReasoningSeed) -> Table:
     """Shares of nodes right, iterations before and after each graph's own depth, on graphs of twice the size of training."""
     table, drawn = {}, seed.graphs(2, 200)
-    for arm in LOOPED:
+    for arm in filter(LOOPED.__contains__, MEASURED):
         network, right = seed.run(arm).network(), []
         for graphs in pieces(drawn):
             tokens = write(graphs)
@@ -110,7 +111,7 @@ def recovery(seed: ReasoningSeed) -> Table:
     """Shares of nodes right after a share of the values was made wrong in solved graphs, and 1, 2, ... iterations later."""
     table, drawn = {}, seed.graphs(1)
     solved = seed.run("discrete").config.deepest
-    for arm in LOOPED:
+    for arm in filter(LOOPED.__contains__, MEASURED):
         network = seed.run(arm).network()
         for share in SHARES:
             generator = torch.Generator().manual_seed(4_000_000 + seed.seed)
