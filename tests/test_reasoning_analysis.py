@@ -149,6 +149,17 @@ def test_before_the_last_all_is_known_that_the_last_node_needs():
         assert places[row, len(present) :].tolist() == [here[row]] * (3 - len(present))
 
 
+def test_definitions_and_operands_can_hold_values_of_two_runs():
+    one = graphs(40)
+    other = analysis.renumbered(one, rng(5))
+    factors, tokens, depth = analysis.before_the_last(one, other)[0], write(one), one.depths[:, -1]
+    for row in range(40):
+        for place in (tokens.node[row] >= 0).nonzero()[:, 0].tolist():
+            node, of = tokens.node[row, place], one if tokens.defines[row, place] else other
+            known = of is one and one.depths[row, node] < depth[row] or one.depths[row, node] < depth[row] - 1
+            assert factors[row, place, 3] == (of.solution[row, node] if known else SMALL.empty)
+
+
 def text_of(factors):
     return text(factors, SMALL)
 
@@ -206,6 +217,29 @@ def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, l
     found = analysis.silenced(network, one, layer, [1]).tolist()
     assert found == [last_by_hand(network, factors[row], here[row], change, layer) for row in range(30)]
     assert found != analysis.silenced(network, one, layer, []).tolist()
+
+
+def test_without_mentions_layer_1_reads_definitions_and_itself(network):
+    """One graph at a time, with attention written out."""
+    one = graphs(20)
+    found, tokens = analysis.without_mentions(network, one), write(one)
+    first, last = network.blocks[0].layers
+    for row in range(20):
+        n = int(tokens.real[row].sum())
+        factors, node, defines = tokens.factors[row : row + 1, :n], tokens.node[row, :n], tokens.defines[row, :n]
+        for _ in range(int(one.depth[row])):
+            resid = network.embed(factors)
+            q, k, v = first.queries_keys_values(resid)
+            scores = q @ k.mT / q.shape[-1] ** 0.5 + first.mask(n, n)
+            for query in range(n):
+                for key in range(query):
+                    if node[key] >= 0 and not defines[key]:
+                        scores[..., query, key] = -torch.inf
+            resid = last(first.add(resid, scores.softmax(-1) @ v))
+            factors = network.tokens(network.blocks[0].norm(resid))
+        assert factors[0, tokens.definitions[row], 3].tolist() == found[row].tolist()
+    plain = torch.stack([iterations(network, "discrete", tokens, network.embed(tokens.factors), 6)])[0]
+    assert not torch.equal(found, plain[one.depth - 1, torch.arange(20)])
 
 
 def test_along_the_sum_is_the_network_on_every_pair(network):

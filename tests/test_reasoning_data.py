@@ -191,3 +191,11 @@ def test_graphs_of_one_structure_obey_it():
 def test_structures_that_cannot_be_are_refused(operands, said):
     with pytest.raises(ValueError, match=said):
         graphs_of(operands, 2, torch.Generator())
+
+
+def test_rows_are_some_of_the_graphs():
+    drawn = sample_graphs(9, 5, torch.Generator().manual_seed(1), Vocabulary(5, 7))
+    for chosen in (slice(2, 5), drawn.adds[:, -1] > 1, torch.tensor([3, 3])):
+        some = drawn.rows(chosen)
+        assert torch.equal(some.solution, drawn.solution[chosen]) and some.vocabulary == drawn.vocabulary
+    assert drawn.adds.tolist() == [[sum(operand >= 0 for operand in node) for node in graph] for graph in drawn.operands.tolist()]

@@ -9,7 +9,7 @@ from small import contents
 from torch.nn.functional import cross_entropy
 
 from assign_add_lib.companions.reasoning import training
-from assign_add_lib.companions.reasoning.data import Graphs, Vocabulary, chain_of, sample_graphs, write
+from assign_add_lib.companions.reasoning.data import Vocabulary, chain_of, sample_graphs, write
 from assign_add_lib.companions.reasoning.model import ARMS, iterate
 from assign_add_lib.companions.reasoning.training import ArmConfig, ArmLearner, answers, corrupt, load_arm
 from assign_add_lib.systems import SYSTEMS
@@ -31,10 +31,6 @@ def graphs(n=20, nodes=5, seed=1):
     return sample_graphs(n, nodes, rng(seed), SMALL, deepest=4)
 
 
-def rows(batch, chosen):
-    return Graphs(*(each[chosen] for each in batch[:4]), batch.vocabulary)
-
-
 @pytest.mark.parametrize("arm", ARMS)
 def test_an_arm_learns_one_batch_by_heart(arm):
     """The same three graphs at every step: an arm that can learn has no reason to miss them, and then answers them."""
@@ -50,7 +46,7 @@ def loss_by_hand(learner, batch):
     """The loss of the four arms without chance, graph by graph."""
     network, arm, losses = learner.network, learner.config.arm, []
     for row in range(len(batch.names)):
-        one = rows(batch, slice(row, row + 1))
+        one = batch.rows(slice(row, row + 1))
         tokens, solution = write(one, trimmed=arm != "chain"), one.solution
         if arm == "chain":
             assert tokens.factors.shape[1] == 5 * 8
@@ -145,7 +141,7 @@ def test_a_looped_arm_answers_after_as_many_iterations_as_each_graph_is_deep(arm
     network, batch = ArmLearner(replace(CONFIG, arm=arm)).network, graphs()
     assert len(batch.depth.unique()) > 1
     for row, answer in enumerate(answers(network, arm, batch)):
-        one = rows(batch, slice(row, row + 1))
+        one = batch.rows(slice(row, row + 1))
         tokens, factors = write(one), write(one).factors
         resid = network.embed(factors)
         for t in range(int(one.depth)):

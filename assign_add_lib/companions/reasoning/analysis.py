@@ -1,13 +1,13 @@
 """Inside a looped arm: values iteration by iteration, wrong values put in, what heads read and move, exchanges, and waves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import torch
 from torch import Tensor
 
 from ...analysis.fourier import remove
-from .data import FACTORS, FAN_IN, PAD, Graphs, Vocabulary, write
+from .data import FACTORS, FAN_IN, Graphs, Vocabulary, write
 from .model import Layer, Network, iterate, passed_on
 from .training import TOKENS_PASS, at_definitions, iterations
 
@@ -103,16 +103,18 @@ def factor_gains(network: Network, layer: Layer) -> Tensor:
     return torch.stack(ratios, 1)
 
 
-def before_the_last(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
+def before_the_last(graphs: Graphs, others: Graphs | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Graphs one iteration before their last node is computed: the tokens (graph, position, 4), and places in its equation.
 
     These are where it is defined, (graph,), and where its operands stand, (graph, FAN_IN); of an operand that it does not
-    have, the place of the definition.
+    have, the place of the definition.  With `others`, the same graphs with other numbers, definitions hold what they hold
+    in the one, and operands of equations what they hold in the other.
     """
-    tokens, states, row, depth = write(graphs), graphs.states(), torch.arange(len(graphs.names)), graphs.depths[:, -1]
-    factors = tokens.holding(states[depth - 1, row], states[(depth - 2).clamp(min=0), row])
+    tokens, row, depth = write(graphs), torch.arange(len(graphs.names)), graphs.depths[:, -1]
+    beside = (others or graphs).states()[(depth - 2).clamp(min=0), row]
+    factors = tokens.holding(graphs.states()[depth - 1, row], beside)
     here = tokens.definitions[:, -1]
-    missing = torch.arange(FAN_IN) - (graphs.operands[:, -1] >= 0).sum(1, keepdim=True)
+    missing = torch.arange(FAN_IN) - graphs.adds[:, -1:]
     return factors, here, here[:, None] + 2 * missing.clamp(max=0)
 
 
@@ -126,6 +128,16 @@ def readings(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Te
     return layers[layer].read(resid)[torch.arange(len(places)), :, places]
 
 
+def _last_value(network: Network, graphs: Graphs, layer: int, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """The value (graph,) that the last node gets as what a layer reads, (graph, head, position, d_head), is changed."""
+    factors, here, _ = before_the_last(graphs)
+    resid = network.embed(factors)
+    for number, each in enumerate(network.blocks[0].layers):
+        read = each.read(resid)
+        resid = each.add(resid, change(read) if number == layer else read)
+    return network.value(network.blocks[0].norm(resid)[torch.arange(len(here)), here]).argmax(1)
+
+
 @torch.no_grad()
 def with_readings(
     network: Network, graphs: Graphs, layer: int, heads: Sequence[int], places: Tensor, given: Tensor
@@ -134,29 +146,40 @@ def with_readings(
 
     `given` is (graph, head, d_head), or (1, head, d_head) for all; all that follows the heads is computed anew.
     """
-    factors, here, _ = before_the_last(graphs)
-    row, resid = torch.arange(len(here)), network.embed(factors)
-    for number, each in enumerate(network.blocks[0].layers):
-        read = each.read(resid)
-        if number == layer:
-            read[row[:, None], torch.tensor(heads, dtype=torch.long), places[:, None]] = given[:, heads]
-        resid = each.add(resid, read)
-    return network.value(network.blocks[0].norm(resid)[row, here]).argmax(1)
+    at = torch.arange(len(places))[:, None], torch.tensor(heads, dtype=torch.long), places[:, None]
+    return _last_value(network, graphs, layer, lambda read: read.index_put(at, given[:, heads].expand(len(places), -1, -1)))
 
 
 @torch.no_grad()
 def silenced(network: Network, graphs: Graphs, layer: int, heads: Sequence[int]) -> Tensor:
     """The value (graph,) that the last node gets as heads of a layer, counted from 0, read everywhere their mean over graphs."""
-    factors, here, _ = before_the_last(graphs)
-    real = (factors[..., 0] != PAD)[:, None, :, None]
-    resid = network.embed(factors)
-    for number, each in enumerate(network.blocks[0].layers):
-        read = each.read(resid)
-        if number == layer:
-            mean = (read * real).sum((0, 2), keepdim=True) / real.sum()
-            read[:, heads] = mean[:, heads].expand_as(read[:, heads])
-        resid = each.add(resid, read)
-    return network.value(network.blocks[0].norm(resid)[torch.arange(len(here)), here]).argmax(1)
+    real = write(graphs).real[:, None, :, None]
+    chosen = torch.tensor([head in heads for head in range(network.blocks[0].layers[layer].heads)])
+
+    def at_mean(read):
+        mean = (read * real).sum((0, 2), keepdim=True) / real.sum()
+        return torch.where(chosen[:, None, None], mean, read)
+
+    return _last_value(network, graphs, layer, at_mean)
+
+
+@torch.no_grad()
+def without_mentions(network: Network, graphs: Graphs) -> Tensor:
+    """The values (graph, node) that a network passing tokens on ends with, as layer 1 reads no earlier mention of a node.
+
+    A mention is an operand of an equation; a token still reads itself, and all definitions.
+    """
+    tokens, depth = write(graphs), graphs.depth
+    mention = (tokens.node >= 0) & ~tokens.defines
+    hidden = mention[:, None] & ~torch.eye(mention.shape[1], dtype=torch.bool)
+    block, factors, held = network.blocks[0], tokens.factors, []
+    first, last = block.layers
+    for _ in range(int(depth.max())):
+        resid = network.embed(factors)
+        resid = last(first.add(resid, first.read(resid, hidden=hidden)))
+        factors = network.tokens(block.norm(resid))
+        held.append(at_definitions(factors[..., 3:], tokens)[..., 0])
+    return torch.stack(held)[depth - 1, torch.arange(len(depth))]
 
 
 def all_pairs(vocabulary: Vocabulary) -> Graphs:

@@ -52,10 +52,19 @@ class Graphs(NamedTuple):
     depths: Tensor  # (graph, node) iterations until the value is computed; 1 for a leaf
     vocabulary: Vocabulary
 
+    def rows(self, chosen: Tensor | slice) -> "Graphs":
+        """Those of the graphs that an index or a mask chooses."""
+        return self._replace(**{name: getattr(self, name)[chosen] for name in ("names", "numbers", "operands", "depths")})
+
+    @property
+    def adds(self) -> Tensor:
+        """(graph, node) how many nodes a node adds; 0 for a leaf."""
+        return (self.operands >= 0).sum(2)
+
     @property
     def leaf(self) -> Tensor:
         """(graph, node) whether a node is a leaf."""
-        return (self.operands < 0).all(2)
+        return self.adds == 0
 
     @property
     def depth(self) -> Tensor:

@@ -50,13 +50,19 @@ class Layer(nn.Module):
         """Of each token (graph, position, d_model), as (3, graph, head, position, d_head)."""
         return self.qkv(self.norm_attention(resid)).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
 
-    def read(self, resid: Tensor, past: Past | None = None) -> Tensor:
-        """What each head reads, (graph, head, position, d_head); after `past`, if given, to which keys and values are added."""
+    def read(self, resid: Tensor, past: Past | None = None, hidden: Tensor | None = None) -> Tensor:
+        """What each head reads, (graph, head, position, d_head); after `past`, if given, to which keys and values are added.
+
+        `hidden` (graph, query, key), if given, says what a query does not read.
+        """
         q, k, v = self.queries_keys_values(resid)
         if past is not None:
             k, v = (torch.cat(pair, 2) for pair in zip(past.pop(0), (k, v)))
             past.append((k, v))
-        return scaled_dot_product_attention(q, k, v, self.mask(q.shape[2], k.shape[2]))
+        mask = self.mask(q.shape[2], k.shape[2])
+        if hidden is not None:
+            mask = mask.masked_fill(hidden[:, None], -torch.inf)
+        return scaled_dot_product_attention(q, k, v, mask)
 
     def add(self, resid: Tensor, read: Tensor) -> Tensor:
         """The stream (graph, position, d_model) with what heads read (graph, head, position, d_head), and what the MLP makes."""

@@ -26,8 +26,9 @@ from .analysis import (
     silenced,
     sums_without,
     with_readings,
+    without_mentions,
 )
-from .data import FACTORS, FAN_IN, Graphs, sample_graphs, write
+from .data import FACTORS, FAN_IN, Graphs, graphs_of, sample_graphs, write
 from .model import ARMS, LOOPED, Network
 from .training import TOKENS_PASS, ArmConfig, ArmRun, answers, iterations, load_arm
 
@@ -43,6 +44,15 @@ SHARES = (0.01, 0.05, 0.1, 0.2)  # of values made wrong at one iteration
 ORDERS = 20  # random orders of the numbers, as a null
 MORE = 8  # iterations that follow
 GROUPS = [group for size in range(FAN_IN + 1) for group in combinations(range(FAN_IN), size)]  # of operands
+BUILT = 40  # graphs of each of these structures of 48 nodes, by what each node adds:
+STRUCTURES = {
+    "48 leaves": [[]] * 48,
+    "45 copies of one": [[]] * 3 + [[0]] * 45,
+    "45 sums of the same three": [[]] * 3 + [[0, 1, 2]] * 45,
+    "24 sums of the same three": [[]] * 24 + [[0, 1, 2]] * 24,
+    "24 sums, all different": [[]] * 24 + [[i, (i + 1) % 24, (i + 2) % 24] for i in range(24)],
+    "a chain of copies": [[], [], *([node - 1] for node in range(2, 48))],
+}
 Table = dict[tuple[str, str], float]
 
 
@@ -65,7 +75,7 @@ class ReasoningSeed:
 
 def pieces(graphs: Graphs) -> list[Graphs]:
     """The same graphs in pieces of at most CHUNK."""
-    return [Graphs(*parts, graphs.vocabulary) for parts in zip(*(each.split(CHUNK) for each in graphs[:4]))]
+    return [graphs.rows(slice(start, start + CHUNK)) for start in range(0, len(graphs.names), CHUNK)]
 
 
 def solved_nodes(network: Network, arm: str, graphs: Graphs) -> Tensor:
@@ -78,8 +88,7 @@ def accuracy(seed: ReasoningSeed) -> Table:
     table = {}
     for times in TIMES:
         graphs = seed.graphs(times)
-        fewer = Graphs(*(each[:FEWER] for each in graphs[:4]), graphs.vocabulary)
-        drawn = {arm: graphs if arm in TOKENS_PASS else fewer for arm in MEASURED}
+        drawn = {arm: graphs if arm in TOKENS_PASS else graphs.rows(slice(FEWER)) for arm in MEASURED}
         right = {arm: solved_nodes(seed.run(arm).network(), arm, drawn[arm]) for arm in MEASURED}
         whole = {arm: each.all(1) for arm, each in right.items()}
         for arm in MEASURED:
@@ -126,8 +135,7 @@ def recovery(seed: ReasoningSeed) -> Table:
 
 def with_three_operands(graphs: Graphs) -> Graphs:
     """Those of the graphs whose last node adds three others."""
-    chosen = (graphs.operands[:, -1] >= 0).all(1)
-    return Graphs(*(each[chosen] for each in graphs[:4]), graphs.vocabulary)
+    return graphs.rows(graphs.adds[:, -1] == FAN_IN)
 
 
 def networks(seed: ReasoningSeed) -> Iterator[tuple[str, Network]]:
@@ -171,16 +179,22 @@ def told_apart(graphs: Graphs, generator: torch.Generator) -> tuple[Graphs, Grap
     others = renumbered(graphs, generator)
     ordered = sums_of_groups(graphs, others).sort(1).values
     chosen = (ordered.diff(dim=1) > 0).all(1)
-    return tuple(Graphs(*(each[chosen] for each in of[:4]), of.vocabulary) for of in (graphs, others))
+    return graphs.rows(chosen), others.rows(chosen)
+
+
+def two_runs(seed: ReasoningSeed) -> tuple[Graphs, Graphs]:
+    """Graphs of the training size whose last node adds three others, and the same with other numbers, told apart."""
+    generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
+    return told_apart(with_three_operands(seed.graphs(1, 8 * GRAPHS)), generator)
 
 
 def exchanges(seed: ReasoningSeed) -> Table:
     """Whose operands the last node's sum follows as heads read what they read in a run with other numbers, in shares of graphs.
 
     Heads of layer 1 at an operand, which is fresh where it was computed one iteration ago, or at the sum; of layer 2 at the sum.
+    *Of another graph*: layer 1 at the sum reads what it reads there in the next graph, names and all.
     """
-    generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
-    graphs, others = told_apart(with_three_operands(seed.graphs(1, 8 * GRAPHS)), generator)
+    graphs, others = two_runs(seed)
     _, here, places = before_the_last(graphs)
     sums, ages = sums_of_groups(graphs, others), graphs.depths[:, -1:] - graphs.depths.gather(1, graphs.operands[:, -1])
     table, every = {("graphs", "number"): float(len(here))}, torch.ones(len(here), dtype=torch.bool)
@@ -201,13 +215,10 @@ def exchanges(seed: ReasoningSeed) -> Table:
             followed = with_readings(network, graphs, layer, list(group), at, given)[chosen, None] == sums[chosen]
             shares = followed.double().mean(0).tolist()
             table |= {(f"{name}, {words}", name_of(each)): share for each, share in zip(GROUPS, shares)}
+        given = readings(network, graphs, 0, here).roll(1, 0)
+        kept = with_readings(network, graphs, 0, range(n), here, given) == sums[:, 0]
+        table[f"{name}, layer 1, at the sum, of another graph", "none"] = kept.double().mean().item()
     return table
-
-
-def held_apart(graphs: Graphs, others: Graphs) -> Tensor:
-    """Tokens (graph, position, 4) before the last node: definitions hold what these graphs hold, and operands what others do."""
-    row, depth = torch.arange(len(graphs.names)), graphs.depths[:, -1]
-    return write(graphs).holding(graphs.states()[depth - 1, row], others.states()[(depth - 2).clamp(min=0), row])
 
 
 @torch.no_grad()
@@ -218,15 +229,14 @@ def sources(seed: ReasoningSeed) -> Table:
     *Definition*, *operand*: shares of graphs whose sum takes all older operands from there, and the fresh ones, which stand
     at definitions alone, from these.
     """
-    generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
-    graphs, others = told_apart(with_three_operands(seed.graphs(1, 8 * GRAPHS)), generator)
+    graphs, others = two_runs(seed)
     older = graphs.depths[:, -1:] - graphs.depths.gather(1, graphs.operands[:, -1]) > 1
-    here, row = write(graphs).definitions[:, -1], torch.arange(len(older))
+    (factors, here, _), row = before_the_last(graphs, others), torch.arange(len(older))
     own, its = (each.solution.gather(1, graphs.operands[:, -1]) for each in (graphs, others))
     moved, chosen = torch.where(older, its, own).sum(1) % graphs.vocabulary.modulus, older.any(1)
     table = {("graphs", "number"): float(chosen.sum())}
     for name, network in networks(seed):
-        found = network.value(network(network.embed(held_apart(graphs, others))))[row, here].argmax(1)
+        found = network.value(network(network.embed(factors)))[row, here].argmax(1)
         table[name, "definition"] = (found == graphs.solution[:, -1])[chosen].double().mean().item()
         table[name, "operand"] = (found == moved)[chosen].double().mean().item()
     return table
@@ -235,7 +245,7 @@ def sources(seed: ReasoningSeed) -> Table:
 def silences(seed: ReasoningSeed) -> Table:
     """Shares of last nodes right after the iteration that computes them, by how many they add, with heads at their mean."""
     drawn, table = seed.graphs(1, 2 * GRAPHS), {}
-    adds = (drawn.operands[:, -1] >= 0).sum(1)
+    adds = drawn.adds[:, -1]
     for name, network in networks(seed):
         cases = {"none": (0, [])}
         for number, layer in enumerate(network.blocks[0].layers):
@@ -250,8 +260,8 @@ def silences(seed: ReasoningSeed) -> Table:
 def counts(seed: ReasoningSeed) -> Table:
     """Shares of last nodes right, by how many they add, as a head of layer 2 reads there its mean over nodes that add so many."""
     drawn, table = seed.graphs(1, 2 * GRAPHS), {}
-    adds, numbers = (drawn.operands[:, -1] >= 0).sum(1), range(1, FAN_IN + 1)
-    groups = {many: Graphs(*(each[adds == many] for each in drawn[:4]), drawn.vocabulary) for many in numbers}
+    numbers = range(1, FAN_IN + 1)
+    groups = {many: drawn.rows(drawn.adds[:, -1] == many) for many in numbers}
     here = {many: before_the_last(graphs)[1] for many, graphs in groups.items()}
     for name, network in networks(seed):
         means = {many: readings(network, groups[many], 1, here[many]).mean(0, keepdim=True) for many in numbers}
@@ -290,6 +300,30 @@ def waves(seed: ReasoningSeed) -> Table:
     return table
 
 
+def structures(seed: ReasoningSeed) -> Table:
+    """How graphs of 48 nodes built in STRUCTURES fare after as many iterations as they are deep, and those of small depth.
+
+    Shares of nodes right, empty, right an iteration later, and right where layer 1 reads no earlier mention of a node.
+    """
+    generator, table = torch.Generator().manual_seed(6_000_000 + seed.seed), {}
+    vocabulary, deepest = seed.run(TOKENS_PASS[0]).config.vocabulary, seed.run(TOKENS_PASS[0]).config.deepest
+    drawn = {name: graphs_of(operands, BUILT, generator, vocabulary) for name, operands in STRUCTURES.items()}
+    drawn["drawn, of small depth"] = sample_graphs(CHUNK, vocabulary.names, generator, vocabulary, deepest=deepest)
+    for arm in TOKENS_PASS:
+        network = seed.run(arm).network()
+        for name, graphs in drawn.items():
+            tokens, depth, true = write(graphs), graphs.depth, graphs.solution
+            held = iterations(network, arm, tokens, network.embed(tokens.factors), int(depth.max()) + 1)
+            row, every = f"{arm}, {name}", torch.arange(len(depth))
+            ended, later = held[depth - 1, every], held[depth, every]
+            table[row, "tokens"] = float(tokens.node.shape[1])
+            table[row, "graphs"] = (ended == true).all(1).double().mean().item()
+            found = {"right": ended == true, "empty": ended == vocabulary.empty, "right a round later": later == true}
+            found["right without mentions"] = without_mentions(network, graphs) == true
+            table |= {(row, column): each.double().mean().item() for column, each in found.items()}
+    return table
+
+
 MEASURES = {
     "accuracy": accuracy,
     "iteration": by_iteration,
@@ -300,6 +334,7 @@ MEASURES = {
     "silences": silences,
     "counts": counts,
     "waves": waves,
+    "structures": structures,
 }
 
 
