@@ -1,6 +1,8 @@
 """The task: what reads as a problem, how it is written as tokens, and what training may see."""
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,88 +16,30 @@ from assign_add_lib.sampling import (
 from assign_add_lib.task import KINDS
 
 SIZES = [Task(), Task(3, 2, 8), Task(5, 3, 9), Task(7, 30, 21), Task(113, 26, 12)]
-ACCEPTED = [  # what a person writes, how the book writes it, the answer
-    ("c=1, b=17, a=42, b+19=?", "c=1, b=17, a=42, b+19=?", 36),
-    ("c = 1; b=17, b + 19 = ?", "c=1, b=17, b+19=?", 36),
-    ("C=1,B=17,B+19", "c=1, b=17, b+19=?", 36),
-    ("3+4=?", "3+4=?", 7),
-    ("  3 + 4 ?  ", "3+4=?", 7),
-    ("3+4=", "3+4=?", 7),
-    ("58+58", "58+58=?", 57),
-    ("0+0", "0+0=?", 0),
-    ("b=17, 3+b", "b=17, 3+b=?", 20),
-    ("b=40, c=30, b+c=?", "b=40, c=30, b+c=?", 11),
-    ("b=40, b+b=?", "b=40, b+b=?", 21),
-    ("k=5\nl=6\nk+l=?\n", "k=5, l=6, k+l=?", 11),
-    ("\tL=007 ;\r\n l + 08 = ? ;", "l=7, l+8=?", 15),
-    ("a=1,b=2,c=3,d=4,e=5,f=6,a+f", "a=1, b=2, c=3, d=4, e=5, f=6, a+f=?", 7),
-    ("a=3, 1+2=?", "a=3, 1+2=?", 3),
-]
-REFUSED = [  # what is wrong with it, in a piece of the message
-    ("", "the problem is empty"),
-    ("   \n ", "the problem is empty"),
-    (",;,", "the problem is empty"),
-    ("b+19=?", "the left operand b is never assigned; assigned variables: none"),
-    ("a=1, a+c=?", "the right operand c is never assigned; assigned variables: a"),
-    ("a=1, a=2, a+3=?", "the variable a is assigned twice"),
-    ("a=1, A=1, a+3=?", "the variable a is assigned twice"),
-    ("a=59, a+3=?", "assignment 1: the number 59 is out of range; numbers go from 0 to 58"),
-    ("a=1, b=100, a+3=?", "assignment 2: the number 100 is out of range"),
-    ("a=1, a+59=?", "right operand: the number 59 is out of range"),
-    ("60+1=?", "left operand: the number 60 is out of range"),
-    ("a=-1, a+3=?", "assignment 1: '-1' is neither a number from 0 to 58"),
-    ("a=1.5, a+3=?", "assignment 1: '1.5' is neither a number"),
-    ("a=1e1, a+3=?", "assignment 1: '1e1' is neither a number"),
-    ("a=9999999999999, a+3=?", "is neither a number from 0 to 58"),
-    ("m=1, m+3=?", "assignment 1: 'm' is neither a number from 0 to 58 nor a variable from a to l"),
-    ("a=1, z+3=?", "left operand: 'z' is neither"),
-    ("a=1, ab+3=?", "left operand: 'ab' is neither"),
-    ("a=1, b=a, b+3=?", "assignment 2: 'b=a' sets a variable to a variable"),
-    ("a=1, b=2, c=3, d=4, e=5, f=6, g=7, a+b=?", "7 assignments do not fit; a sequence holds at most 6"),
-    ("a=1", "the last piece must be one sum of two operands such as b+19=?, not 'a=1'"),
-    ("a=1, b=2", "must be one sum"),
-    ("a", "must be one sum"),
-    ("a=1, a-3=?", "must be one sum"),
-    ("a=1, a*3=?", "must be one sum"),
-    ("1+2+3=?", "must be one sum"),
-    ("1++2", "must be one sum"),
-    ("1+2=3", "must be one sum"),
-    ("1+2=??", "must be one sum"),
-    ("1+=?", "right operand: '' is neither"),
-    ("+1=?", "left operand: '' is neither"),
-    ("+", "left operand: '' is neither"),
-    ("1 2+3=?", "left operand: '1 2' is neither"),
-    ("a=1 b=2 a+b=?", "must be one sum"),
-    ("a=1 2, a+1=?", "assignment 1: 'a=1 2' does not read as variable=number"),
-    ("a=1,, a+1=?", "assignment 2: '' does not read as variable=number"),
-    ("1=a, a+1=?", "assignment 1: '1=a' does not read as variable=number"),
-    ("a=, a+1=?", "assignment 1: 'a=' does not read as variable=number"),
-    ("a==1, a+1=?", "assignment 1: '=1' is neither"),
-    ("a:1, a+1=?", "assignment 1: 'a:1' does not read as variable=number"),
-    ("1+2=?, 3+4=?", "assignment 1: '1+2=?' does not read as variable=number; the sum comes last, and once"),
-    ("a=1, \u0430+3=?", "a character outside ASCII: 'a=1, \\u0430+3=?'"),
-    ("a=\u0663, a+3=?", "outside ASCII"),
-    ("1\u00b2+3", "outside ASCII"),
-    ("1\uff0b2=?", "outside ASCII"),
-    ("a" * 10_000, "must be one sum"),
-    ("1" * 10_000 + "+2", "left operand: '1111111111111111111111111111111111111...' is neither"),
-    ("a=1, " * 2000 + "a+1", "the variable a is assigned twice"),
-]
+# What a person writes, how the book writes it, and the answer; or the line that refuses it.  The page's scripts read them too.
+CASES = json.loads((Path(__file__).parent / "problems.json").read_text("utf-8"))
+LONG = ["a" * 10_000, "1" * 10_000 + "+2", "a=1, " * 2000 + "a+1"]
 
 
-@pytest.mark.parametrize("written, shown, answer", ACCEPTED)
+@pytest.mark.parametrize("written, shown, answer", CASES["accepted"])
 def test_parse_reads_what_people_write(written, shown, answer):
     problem = Problem.parse(written)
     assert str(problem) == shown
     assert problem.answer == answer
 
 
-@pytest.mark.parametrize("written, said", REFUSED, ids=lambda text: ascii(text[:30]))
-def test_parse_refuses_in_one_short_line(written, said):
+@pytest.mark.parametrize("written, said", CASES["refused"], ids=lambda text: ascii(text[:30]))
+def test_parse_refuses_in_words(written, said):
+    with pytest.raises(ValueError) as refusal:
+        Problem.parse(written)
+    assert str(refusal.value) == said
+
+
+@pytest.mark.parametrize("written", [*(written for written, _ in CASES["refused"]), *LONG], ids=lambda text: ascii(text[:30]))
+def test_parse_refuses_in_one_short_line(written):
     with pytest.raises(ValueError) as refusal:
         Problem.parse(written)
     message = str(refusal.value)
-    assert said in message
     assert "\n" not in message and message.isascii() and len(message) < 200
 
 

@@ -1,113 +1,19 @@
 """The built book in a real browser: what each page draws, asks for, weighs, and how it reads on a phone and in the dark."""
 
-import json
-import os
-import shutil
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import unquote, urlparse
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+from browsing import PAGES, ROOT, SITE, errors, requests, served, show
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-ROOT = Path(__file__).resolve().parents[2]
-SITE = Path(os.environ.get("ASSIGN_ADD_SITE", ROOT / "_build/html"))
-# index.html only leads on to the introduction
-PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts} - {"index.html"})
 MEGABYTE = 1_000_000
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 
 
 def pages_with(kind):
     """The pages whose source holds such a figure; there must be some."""
     return [page for page in PAGES if f'class="{kind}"' in (SITE / page).read_text("utf-8")] or ["none"]
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@contextmanager
-def served(folder):
-    """Serve a folder on this machine and yield its address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=folder)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def site():
-    """The address of the built book."""
-    if not PAGES:
-        pytest.fail(f"no page is built below {SITE}; run `make book` first")
-    with served(SITE) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """Headless Chromium that reaches nothing but this machine."""
-    found = [name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)]
-    if not found or not shutil.which("chromedriver"):
-        pytest.fail("Chromium and its driver are not installed; on Debian: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which(found[0])
-    profile = tmp_path_factory.mktemp("profile")
-    for flag in (*FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    driver.set_script_timeout(300)
-    yield driver
-    driver.quit()
-
-
-# resolves once the mathematics is set, every attention view has its canvases and no colour is still changing
-SETTLED = """
-const resolve = arguments[0];
-const done = () => {
-  document.getAnimations().forEach((animation) => animation.finish());
-  resolve();
-};
-const drawn = () => [...document.querySelectorAll(".attention-view")].every(
-  (figure) => figure.dataset.drawn !== undefined && figure.querySelectorAll("canvas").length === 2);
-const wait = () => drawn() ? requestAnimationFrame(() => requestAnimationFrame(done)) : setTimeout(wait, 50);
-Promise.resolve(window.MathJax?.startup?.promise).then(wait);
-"""
-
-
-def show(browser, address, width=1280, height=900, scheme="light"):
-    """Open a page in a window of this size and colour scheme, and wait until it is drawn."""
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    for log in ("browser", "performance"):
-        browser.get_log(log)
-    browser.get(address)
-    browser.execute_async_script(SETTLED)
-
-
-def requests(browser):
-    """Every address asked for since the page was opened."""
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-
-
-def errors(browser):
-    """Every error in the console since the page was opened."""
-    return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
 
 
 def test_chapters_have_the_numbers_of_their_files(site, browser):

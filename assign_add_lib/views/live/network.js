@@ -1,0 +1,152 @@
+// The network, for a page: reads the book's safetensors files and computes what `assign_add_lib.model.trace` computes.
+// Vectors are rows, x @ W.  A matrix is a Float32Array, row after row; comments give its shape.
+
+const LAYERS = 2;
+
+/** What the shapes of a file's weights must be, by name, from the sizes that W_E, W_pos, W_Q, W_in and W_U have. */
+function shapesFor({ vocab, length, model, head, mlp, numbers }) {
+  return {
+    W_E: [vocab, model], W_pos: [length, model],
+    W_Q: [LAYERS, model, head], W_K: [LAYERS, model, head], W_V: [LAYERS, model, head], W_O: [LAYERS, head, model],
+    W_in: [model, mlp], W_out: [mlp, model], W_U: [model, numbers],
+  };
+}
+
+/** The number that 16 bits stand for: 1 bit of sign, 5 of exponent, 10 of fraction. */
+function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+}
+
+const decoders = {
+  F16: (view, at, n) => Float32Array.from({ length: n }, (_, i) => half(view.getUint16(at + 2 * i, true))),
+  F32: (view, at, n) => Float32Array.from({ length: n }, (_, i) => view.getFloat32(at + 4 * i, true)),
+};
+const BYTES = { F16: 2, F32: 4 };
+
+/** The tensors of a safetensors file, {name: {shape, values}}; an Error of one line where it is cut short or altered. */
+function readTensors(buffer) {
+  const view = new DataView(buffer), damaged = (what) => new Error(`the checkpoint is damaged: ${what}`);
+  if (buffer.byteLength < 8) throw damaged("it is cut short");
+  const start = 8 + Number(view.getBigUint64(0, true));
+  if (start > buffer.byteLength) throw damaged("it is cut short");
+  let header;
+  try {
+    header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(buffer, 8, start - 8)));
+  } catch {
+    throw damaged("its header is no JSON");
+  }
+  const tensors = {};
+  let end = start;
+  for (const [name, entry] of Object.entries(header)) {
+    if (name === "__metadata__") continue;
+    const { dtype, shape, data_offsets: [from, to] = [] } = entry ?? {};
+    const n = Array.isArray(shape) ? shape.reduce((product, size) => product * size, 1) : NaN;
+    if (!(to - from === n * BYTES[dtype]) || !(from >= 0)) throw damaged(`${name} has no shape that fits its bytes`);
+    if (start + to > buffer.byteLength) throw damaged("it is cut short");
+    tensors[name] = { shape, values: decoders[dtype](view, start + from, n) };
+    end = Math.max(end, start + to);
+  }
+  if (end !== buffer.byteLength) throw damaged("it is longer than its header says");
+  return tensors;
+}
+
+/** The weights in a safetensors file, {sizes, W_E, ...}, per layer where they have one: W_Q[0], W_Q[1]. */
+export function readWeights(buffer) {
+  const tensors = readTensors(buffer), size = (name, axis) => tensors[name]?.shape.at(axis);
+  const sizes = {
+    vocab: size("W_E", 0), length: size("W_pos", 0), model: size("W_E", 1), head: size("W_Q", 2),
+    mlp: size("W_in", 1), numbers: size("W_U", 1),
+  };
+  const weights = { sizes };
+  for (const [name, shape] of Object.entries(shapesFor(sizes))) {
+    const { shape: found, values } = tensors[name] ?? {};
+    if (String(found) !== String(shape)) throw new Error(`the checkpoint does not fit this network: ${name} is ${found ? `(${found})` : "missing"}`);
+    if (!values.every(Number.isFinite)) throw new Error(`the checkpoint is damaged: ${name} holds a value that is no number`);
+    const each = values.length / LAYERS;
+    weights[name] = shape.length < 3 ? values : [values.subarray(0, each), values.subarray(each)];
+  }
+  return weights;
+}
+
+/** (n, d) @ (d, m) -> (n, m), four rows of W at a time. */
+export function times(x, W, d, m) {
+  const n = x.length / d, out = new Float32Array(n * m);
+  for (let i = 0; i < n; i++) {
+    const to = i * m;
+    let k = 0;
+    for (; k + 3 < d; k += 4) {
+      const from = i * d + k, a = x[from], b = x[from + 1], c = x[from + 2], e = x[from + 3];
+      if (a || b || c || e) {
+        for (let j = 0, at = k * m; j < m; j++, at++) {
+          out[to + j] += a * W[at] + b * W[at + m] + c * W[at + 2 * m] + e * W[at + 3 * m];
+        }
+      }
+    }
+    for (; k < d; k++) for (let j = 0; j < m; j++) out[to + j] += x[i * d + k] * W[k * m + j];
+  }
+  return out;
+}
+
+/** The sum of two matrices of one shape. */
+export const plus = (x, y) => x.map((value, i) => value + y[i]);
+
+/** Scores of all queries for all keys that they may see, q (n, d) and k (n, d) -> (n, n), -Infinity for what comes later. */
+function scoresOf(q, k, d) {
+  const n = q.length / d, scores = new Float32Array(n * n).fill(-Infinity);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j <= i; j++) {
+      let sum = 0;
+      for (let c = 0; c < d; c++) sum += q[i * d + c] * k[j * d + c];
+      scores[i * n + j] = sum / Math.sqrt(d);
+    }
+  }
+  return scores;
+}
+
+/** The softmax of each row of a matrix (n, m). */
+export function softmax(x, m) {
+  const out = new Float32Array(x.length);
+  for (let at = 0; at < x.length; at += m) {
+    const row = x.subarray(at, at + m), most = Math.max(...row), grown = Array.from(row, (value) => Math.exp(value - most));
+    const sum = grown.reduce((total, value) => total + value, 0);
+    grown.forEach((value, j) => (out[at + j] = value / sum));
+  }
+  return out;
+}
+
+/**
+ * The forward pass on the token ids of one problem, keeping what arises on the way by the names of `Activations`.
+ *
+ * The answer is read at the last position.  Nothing after layer 2's attention is computed elsewhere, so what follows it has one row.
+ * `alter(name, values, layer)`, where given, sees what arises at "key", "value", "scores", "pattern", "attn_out" and "mlp_out",
+ * and returns what is to stand in its place.
+ */
+export function trace(w, tokens, alter = (name, values) => values) {
+  const { model, head, mlp, numbers } = w.sizes, n = tokens.length;
+  let resid = new Float32Array(n * model); // (n, model)
+  tokens.forEach((token, position) => {
+    for (let c = 0; c < model; c++) resid[position * model + c] = w.W_E[token * model + c] + w.W_pos[position * model + c];
+  });
+  const acts = { resid_pre: resid, scores: [], pattern: [], attn_out: [] };
+  for (let layer = 0; layer < LAYERS; layer++) {
+    const q = times(resid, w.W_Q[layer], model, head); // (n, head)
+    const k = alter("key", times(resid, w.W_K[layer], model, head), layer); // (n, head)
+    const v = alter("value", times(resid, w.W_V[layer], model, head), layer); // (n, head)
+    const scores = alter("scores", scoresOf(q, k, head), layer); // (n query, n key)
+    const pattern = alter("pattern", softmax(scores, n), layer); // (n query, n key)
+    const from = layer === LAYERS - 1 ? n - 1 : 0; // the first query whose reading is needed
+    const read = times(pattern.subarray(from * n), v, n, head); // (n - from, head)
+    const attn_out = alter("attn_out", times(read, w.W_O[layer], head, model), layer); // (n - from, model)
+    resid = plus(resid.subarray(from * model), attn_out);
+    acts.scores.push(scores);
+    acts.pattern.push(pattern);
+    acts.attn_out.push(attn_out);
+  }
+  acts.mlp_in = resid; // (1, model)
+  acts.pre = times(resid, w.W_in, model, mlp); // (1, mlp)
+  acts.mlp_out = alter("mlp_out", times(acts.pre.map((value) => Math.max(value, 0)), w.W_out, mlp, model), 1); // (1, model)
+  acts.logits = times(plus(resid, acts.mlp_out), w.W_U, model, numbers); // (1, numbers)
+  return acts;
+}
