@@ -219,10 +219,14 @@ def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, l
     assert found != analysis.silenced(network, one, layer, []).tolist()
 
 
-def test_without_mentions_layer_1_reads_definitions_and_itself(network):
+@pytest.mark.parametrize("which", analysis.MENTIONS)
+def test_without_mentions_layer_1_reads_definitions_and_itself(network, which):
     """One graph at a time, with attention written out."""
-    one = graphs(20)
-    found, tokens = analysis.without_mentions(network, one), write(one)
+    one, network = graphs(20), deepcopy(network)
+    tokens, head = write(one), network.unembeddings[FACTORS.index("value")]
+    network.blocks[0].layers[0].out.weight *= 3  # or it reads too little to matter
+    head.bias -= head(network(network.embed(tokens.factors))).mean((0, 1))  # no value is the likeliest everywhere
+    found = analysis.without_mentions(network, one, which)
     first, last = network.blocks[0].layers
     for row in range(20):
         n = int(tokens.real[row].sum())
@@ -233,13 +237,34 @@ def test_without_mentions_layer_1_reads_definitions_and_itself(network):
             scores = q @ k.mT / q.shape[-1] ** 0.5 + first.mask(n, n)
             for query in range(n):
                 for key in range(query):
-                    if node[key] >= 0 and not defines[key]:
+                    same = node[key] == node[query]
+                    if node[key] >= 0 and not defines[key] and {"all": True, "own": same, "other": not same}[which]:
                         scores[..., query, key] = -torch.inf
             resid = last(first.add(resid, scores.softmax(-1) @ v))
             factors = network.tokens(network.blocks[0].norm(resid))
         assert factors[0, tokens.definitions[row], 3].tolist() == found[row].tolist()
     plain = torch.stack([iterations(network, "discrete", tokens, network.embed(tokens.factors), 6)])[0]
     assert not torch.equal(found, plain[one.depth - 1, torch.arange(20)])
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_weights_are_what_heads_read_with(network, layer):
+    """Weighted values are the readings; nothing later is read."""
+    one = graphs(30)
+    factors, here, _ = analysis.before_the_last(one)
+    found, resid = analysis.weights_at(network, one, layer, here), network.embed(factors)
+    for each in network.blocks[0].layers[:layer]:
+        resid = each(resid)
+    values = network.blocks[0].layers[layer].queries_keys_values(resid)[2]
+    torch.testing.assert_close((found[:, :, None] @ values)[:, :, 0], analysis.readings(network, one, layer, here))
+    assert all(not found[row, :, place + 1 :].any() for row, place in enumerate(here.tolist()))
+
+
+def test_last_values_are_those_of_one_iteration(network):
+    one = graphs(30)
+    factors, here, _ = analysis.before_the_last(one)
+    found = network.tokens(network(network.embed(factors)))[..., 3]
+    assert analysis.last_values(network, factors, here).tolist() == [found[row, place] for row, place in enumerate(here)]
 
 
 def test_along_the_sum_is_the_network_on_every_pair(network):
@@ -281,6 +306,11 @@ def test_sums_without_a_frequency_are_those_of_neurons_fitted_without_it(network
     ended = block.norm(found["stream after"] + block.layers[1].mlp[2](neurons.relu()))
     without = analysis.sums_without(sharp, [k])
     assert torch.equal(without, sharp.value(ended)[..., :5].argmax(2))
+    order = torch.tensor([3, 0, 4, 1, 2])
+    relabelled = residual(residual(found["neurons"][order]).transpose(0, 1)[order]).transpose(0, 1)
+    neurons = relabelled[order.argsort()][:, order.argsort()]
+    ended = block.norm(found["stream after"] + block.layers[1].mlp[2](neurons.relu()))
+    assert torch.equal(analysis.sums_without(sharp, [k], order), sharp.value(ended)[..., :5].argmax(2))
     whole = analysis.sums_without(sharp, [])
     assert torch.equal(whole, analysis.along_the_sum(sharp)["logits"].argmax(2)) and not torch.equal(without, whole)
 

@@ -7,11 +7,12 @@ import torch
 
 from assign_add_lib.companions.hypernetwork import claims
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
+from assign_add_lib.companions.reasoning import seeds
 from assign_add_lib.companions.reasoning import tables as reasoning
 from assign_add_lib.engine.files import write_atomic
 from assign_add_lib.engine.manifest import data_folder, write_manifest
 
-COMPANIONS = {"hypernetwork": (hypernetwork, claims.seeds), "reasoning": (reasoning, reasoning.seeds)}
+COMPANIONS = {"hypernetwork": (hypernetwork, claims.seeds), "reasoning": (reasoning, seeds.seeds)}
 
 
 @torch.no_grad()

@@ -11,6 +11,8 @@ from .data import FACTORS, FAN_IN, Graphs, Vocabulary, write
 from .model import Layer, Network, iterate, passed_on
 from .training import TOKENS_PASS, at_definitions, iterations
 
+MENTIONS = ("all", "own", "other")  # which of them layer 1 does not read
+
 
 def renumbered(graphs: Graphs, generator: torch.Generator) -> Graphs:
     """The same graphs with other numbers in their leaves."""
@@ -128,6 +130,24 @@ def readings(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Te
     return layers[layer].read(resid)[torch.arange(len(places)), :, places]
 
 
+@torch.no_grad()
+def last_values(network: Network, factors: Tensor, here: Tensor) -> Tensor:
+    """The values (graph,) that one iteration writes at `here` (graph,), from tokens (graph, position, 4)."""
+    return network.value(network(network.embed(factors))[torch.arange(len(here)), here]).argmax(1)
+
+
+@torch.no_grad()
+def weights_at(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Tensor:
+    """The attention weights (graph, head, key) of a layer, counted from 0, at `places` (graph,) before the last."""
+    factors, *_ = before_the_last(graphs)
+    resid, layers = network.embed(factors), network.blocks[0].layers
+    for each in layers[:layer]:
+        resid = each(resid)
+    q, k, _ = layers[layer].queries_keys_values(resid)
+    scores = q @ k.mT / q.shape[-1] ** 0.5 + layers[layer].mask(q.shape[2], k.shape[2])
+    return scores[torch.arange(len(places)), :, places].softmax(-1)
+
+
 def _last_value(network: Network, graphs: Graphs, layer: int, change: Callable[[Tensor], Tensor]) -> Tensor:
     """The value (graph,) that the last node gets as what a layer reads, (graph, head, position, d_head), is changed."""
     factors, here, _ = before_the_last(graphs)
@@ -139,9 +159,7 @@ def _last_value(network: Network, graphs: Graphs, layer: int, change: Callable[[
 
 
 @torch.no_grad()
-def with_readings(
-    network: Network, graphs: Graphs, layer: int, heads: Sequence[int], places: Tensor, given: Tensor
-) -> Tensor:
+def with_readings(network: Network, graphs: Graphs, layer: int, heads: Sequence[int], places: Tensor, given: Tensor) -> Tensor:
     """The value (graph,) that the last node gets as heads of a layer read at `places` (graph,) what is given.
 
     `given` is (graph, head, d_head), or (1, head, d_head) for all; all that follows the heads is computed anew.
@@ -164,14 +182,16 @@ def silenced(network: Network, graphs: Graphs, layer: int, heads: Sequence[int])
 
 
 @torch.no_grad()
-def without_mentions(network: Network, graphs: Graphs) -> Tensor:
+def without_mentions(network: Network, graphs: Graphs, which: str = "all") -> Tensor:
     """The values (graph, node) that a network passing tokens on ends with, as layer 1 reads no earlier mention of a node.
 
-    A mention is an operand of an equation; a token still reads itself, and all definitions.
+    A mention is an operand of an equation; a token still reads itself, and all definitions.  `which` of MENTIONS are not
+    read: all, those of the node that the reading token stands for, or those of other nodes.
     """
     tokens, depth = write(graphs), graphs.depth
-    mention = (tokens.node >= 0) & ~tokens.defines
-    hidden = mention[:, None] & ~torch.eye(mention.shape[1], dtype=torch.bool)
+    mention, same = (tokens.node >= 0) & ~tokens.defines, tokens.node[:, :, None] == tokens.node[:, None]
+    kept = {"all": torch.zeros_like(same), "own": ~same, "other": same}[which]
+    hidden = mention[:, None] & ~torch.eye(mention.shape[1], dtype=torch.bool) & ~kept
     block, factors, held = network.blocks[0], tokens.factors, []
     first, last = block.layers
     for _ in range(int(depth.max())):
@@ -217,13 +237,18 @@ def along_the_sum(network: Network) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def sums_without(network: Network, removed: Sequence[int]) -> Tensor:
+def sums_without(network: Network, removed: Sequence[int], order: Tensor | None = None) -> Tensor:
     """The sums (P, P) that a network gives where its last neurons have lost the waves of these frequencies, of x and of y.
 
-    They are taken from what enters the ReLU; all else is as in `along_the_sum`.
+    They are taken from what enters the ReLU; all else is as in `along_the_sum`.  The waves are those along the numbers in
+    this `order` (P,), by default their own.
     """
     found, block = along_the_sum(network), network.blocks[0]
-    neurons = remove(remove(found["neurons"], removed).transpose(0, 1), removed).transpose(0, 1)
+    neurons = found["neurons"]
+    order = torch.arange(len(neurons)) if order is None else order
+    back = order.argsort()
+    for _ in range(2):  # along x, then along y
+        neurons = remove(neurons[order], removed)[back].transpose(0, 1)
     last = block.layers[-1]
     return network.value(block.norm(found["stream after"] + last.mlp[2](neurons.relu())))[..., : len(neurons)].argmax(2)
 
