@@ -222,13 +222,15 @@ def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, l
 @pytest.mark.parametrize("which", analysis.MENTIONS)
 def test_without_mentions_layer_1_reads_definitions_and_itself(network, which):
     """One graph at a time, with attention written out."""
-    one, network = graphs(20), deepcopy(network)
+    one, network = graphs(30, 8), deepcopy(network)
     tokens, head = write(one), network.unembeddings[FACTORS.index("value")]
-    network.blocks[0].layers[0].out.weight *= 3  # or it reads too little to matter
+    for layer in network.blocks[0].layers:
+        layer.out.weight *= 10  # or it reads too little to matter
+        layer.qkv.weight[:32] *= 2  # and too much alike
     head.bias -= head(network(network.embed(tokens.factors))).mean((0, 1))  # no value is the likeliest everywhere
     found = analysis.without_mentions(network, one, which)
     first, last = network.blocks[0].layers
-    for row in range(20):
+    for row in range(30):
         n = int(tokens.real[row].sum())
         factors, node, defines = tokens.factors[row : row + 1, :n], tokens.node[row, :n], tokens.defines[row, :n]
         for _ in range(int(one.depth[row])):
@@ -243,8 +245,8 @@ def test_without_mentions_layer_1_reads_definitions_and_itself(network, which):
             resid = last(first.add(resid, scores.softmax(-1) @ v))
             factors = network.tokens(network.blocks[0].norm(resid))
         assert factors[0, tokens.definitions[row], 3].tolist() == found[row].tolist()
-    plain = torch.stack([iterations(network, "discrete", tokens, network.embed(tokens.factors), 6)])[0]
-    assert not torch.equal(found, plain[one.depth - 1, torch.arange(20)])
+    plain = torch.stack([iterations(network, "discrete", tokens, network.embed(tokens.factors), 8)])[0]
+    assert not torch.equal(found, plain[one.depth - 1, torch.arange(30)])
 
 
 @pytest.mark.parametrize("layer", [0, 1])
