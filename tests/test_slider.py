@@ -29,6 +29,17 @@ def test_static_slider_holds_one_small_frame_a_step(static):
     assert output == step_slider(line, [0, 300], "Some lines.", lambda step: f"the line at {step}").data
 
 
+def test_slider_opens_where_it_is_told(static, monkeypatch):
+    output = step_slider(line, [0, 300, 600], "Some lines.", "a line", opens=300).data
+    assert 'alt="a line (step 300)"' in output.split("<script")[0]
+    assert '<input type="range" min="0" max="2" value="1" aria-valuetext="300"' in output and "<output>300</output>" in output
+    with pytest.raises(ValueError, match="cannot open at 200"):
+        step_slider(line, [0, 300], "Some lines.", "a line", opens=200)
+    monkeypatch.delenv("ASSIGN_ADD_RENDER")
+    slider, view, _ = step_slider(line, [0, 300, 600], "Some lines.", "a line", opens=300).children
+    assert slider.value == 300 and "a line (step 300)" in view.value
+
+
 def test_live_slider_is_a_widget_that_draws_as_it_moves(monkeypatch):
     monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
     drawn = []

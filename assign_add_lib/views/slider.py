@@ -15,36 +15,41 @@ def step_slider(
     caption: str,
     alt: str | Callable[[int], str],
     name: str = "step",
+    opens: int | None = None,
 ):
-    """Show `draw(step)` at the step that a slider picks, the last one first.
+    """Show `draw(step)` at the step that a slider picks, and at first at the step `opens`, by default the last.
 
     In a live kernel an ipywidgets slider draws each figure as it is asked for.  On the static page they are drawn
     beforehand, 10 to 20 kB each, and a range input picks one.  `alt` says what is seen, at each step if it is
-    callable.  Raises ValueError without steps.
+    callable.  Raises ValueError without steps, or where it is to open at none of them.
     """
     steps = list(steps)
     if not steps:
         raise ValueError("a slider needs at least one step")
+    opens = steps[-1] if opens is None else opens
+    if opens not in steps:
+        raise ValueError(f"the slider cannot open at {opens}, which is none of its steps")
 
     def frame(step):
         return picture_of(draw(step), alt(step) if callable(alt) else f"{alt} ({name} {step})")
 
     if not is_static():
-        return _live_slider(frame, steps, caption, name)
+        return _live_slider(frame, steps, caption, name, opens)
     frames = [{"value": str(step), **frame(step)} for step in steps]
-    last, shown = len(steps) - 1, html.escape(frames[-1]["value"])
+    first = frames[steps.index(opens)]
+    shown = html.escape(first["value"])
     control = (
-        f'<div class="control" hidden><label>{html.escape(name)} <input type="range" min="0" max="{last}" value="{last}" '
+        f'<div class="control" hidden><label>{html.escape(name)} <input type="range" min="0" max="{len(steps) - 1}" value="{steps.index(opens)}" '
         f'aria-valuetext="{shown}" autocomplete="off"></label> <output>{shown}</output></div>'
     )
-    return HTML(figure_element("step-slider", frames[-1], control, caption, frames))
+    return HTML(figure_element("step-slider", first, control, caption, frames))
 
 
-def _live_slider(frame: Callable[[int], dict], steps: list[int], caption: str, name: str):
+def _live_slider(frame: Callable[[int], dict], steps: list[int], caption: str, name: str, opens: int):
     """The slider of a live kernel."""
     import ipywidgets
 
-    slider = ipywidgets.SelectionSlider(options=steps, value=steps[-1], description=name, continuous_update=False)
+    slider = ipywidgets.SelectionSlider(options=steps, value=opens, description=name, continuous_update=False)
     view = ipywidgets.HTML()
 
     def show(_=None):

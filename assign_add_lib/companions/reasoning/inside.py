@@ -177,7 +177,7 @@ def counts(seed: ReasoningSeed) -> Table:
     return table
 
 
-def attention(seed: ReasoningSeed) -> Table:
+def attended(seed: ReasoningSeed) -> Table:
     """What heads attend to, mean weights: of layer 2 at last nodes, by how many they add; of layer 1 at their older operands.
 
     *Before*: the token before the equation, a separator.  *Mentions*: the same node in earlier equations.
@@ -245,6 +245,6 @@ MEASURES = {
     "sources": sources,
     "silences": silences,
     "counts": counts,
-    "attention": attention,
+    "attention": attended,
     "waves": waves,
 }
