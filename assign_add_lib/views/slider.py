@@ -39,7 +39,8 @@ def step_slider(
     first = frames[steps.index(opens)]
     shown = html.escape(first["value"])
     control = (
-        f'<div class="control" hidden><label>{html.escape(name)} <input type="range" min="0" max="{len(steps) - 1}" value="{steps.index(opens)}" '
+        f'<div class="control" hidden><label>{html.escape(name)} '
+        f'<input type="range" min="0" max="{len(steps) - 1}" value="{steps.index(opens)}" '
         f'aria-valuetext="{shown}" autocomplete="off"></label> <output>{shown}</output></div>'
     )
     return HTML(figure_element("step-slider", first, control, caption, frames))
