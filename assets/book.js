@@ -1,4 +1,4 @@
-// Brings a page's views to life; CircuitsVis is fetched only where a page shows attention.
+// Brings a page's views to life; CircuitsVis and the live network are fetched only where a page shows them.
 (() => {
   const here = document.currentScript.src;
 
@@ -25,6 +25,11 @@
 
   document.addEventListener("DOMContentLoaded", async () => {
     document.querySelectorAll(".step-slider").forEach(bindSlider);
+    if (document.querySelector("assign-add")) {
+      const sheet = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("explorer.css", here).href });
+      document.head.append(sheet);
+      await import(new URL("explorer.js", here).href);
+    }
     if (document.querySelector(".attention-view")) {
       await load("vendor/circuitsvis/iife.js");
       await load("attention.js");

@@ -2,11 +2,15 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
-from browsing import show
+from browsing import SITE, errors, requests, served, show
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from assign_add_lib import Problem, handmade, load_run
 from assign_add_lib.model import forward, trace
@@ -140,3 +144,142 @@ def test_damaged_checkpoints_are_refused_in_one_line(page, browser, damage, said
       try {{ network.readWeights(damage(new Uint8Array(await file("seed-42", 3000))).buffer); }}
       catch (error) {{ return error.message; }}""")
     assert said in answer and "\n" not in answer
+
+
+@pytest.fixture
+def explorer(site, browser):
+    """Opens the explorer with what stands behind its address, and waits until it has said something."""
+
+    def opened(asked="", waits="verdict", **window):
+        show(browser, f"{site}/explorer.html{asked}", **window)
+        WebDriverWait(browser, 30).until(lambda _: said(browser, waits))
+        return browser
+
+    return opened
+
+
+def said(browser, what):
+    return browser.find_element(By.CSS_SELECTOR, f"assign-add .{what}").text
+
+
+def until(browser, holds):
+    WebDriverWait(browser, 30).until(lambda _: holds())
+
+
+def answered(name, step, tokens):
+    """The answer of the package, and its probability."""
+    odds = forward(weights(name, step), tokens[None])[0, -1].softmax(0)
+    return int(odds.argmax()), odds.max().item()
+
+
+def typed(browser, text):
+    field = browser.find_element(By.CSS_SELECTOR, "assign-add .problem input")
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys(text)
+    return field
+
+
+def test_explorer_answers_what_is_typed(explorer):
+    browser = explorer()
+    assert said(browser, "verdict") == "The network says 36, with probability above 0.99: right."
+    typed(browser, "a=50, c=2, a+c=?")
+    answer, _ = answered("seed-42", 30000, Problem.parse("a=50, c=2, a+c=?").tokens())
+    until(browser, lambda: f"The network says {answer}," in said(browser, "verdict"))
+    typed(browser, "a=50, z+1")
+    until(browser, lambda: said(browser, "error") == parsed("a=50, z+1"))
+    assert f"The network says {answer}," in said(browser, "verdict")  # of the last that could be read
+    assert not errors(browser)
+
+
+def test_explorer_draws_problems_by_kind_and_takes_tokens_one_by_one(explorer):
+    browser = explorer()
+    for kind, button in enumerate(browser.find_elements(By.CSS_SELECTOR, "assign-add .draws button")):
+        button.click()
+        text = browser.find_element(By.CSS_SELECTOR, "assign-add .problem input").get_attribute("value")
+        assert KINDS.index(Problem.parse(text).kind) == kind
+    typed(browser, "a=1, b=2, a+b=?")
+    Select(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")[1]).select_by_visible_text("7")
+    tokens = Problem.parse("a=7, b=2, a+b=?").tokens()
+    until(browser, lambda: f"says {answered('seed-42', 30000, tokens)[0]}," in said(browser, "verdict"))
+    Select(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")[0]).select_by_visible_text("PAD")
+    until(browser, lambda: said(browser, "verdict").startswith("No problem: position 1 holds 7, where a variable"))
+    state = browser.current_url
+    assert "tokens=PAD+7+b+2+PAD" in state
+    explorer(state[state.index("?") :])
+    assert said(browser, "verdict").startswith("No problem: position 1 holds 7")
+
+
+def test_explorer_shows_the_attention_and_its_terms(explorer):
+    browser = explorer("?problem=b%3D17%2C+b%2B19%3D%3F&run=seed-0&step=2000")
+    acts = trace(weights("seed-0", 2000), Problem.parse("b=17, b+19=?").tokens()[None])
+    for layer in (0, 1):
+        cells = browser.execute_script(
+            "return [...document.querySelectorAll(`assign-add .attention`)[arguments[0]].querySelectorAll('td[tabindex]')]"
+            ".map((cell) => Number(cell.dataset.weight))", layer)  # fmt: skip
+        places = torch.tril_indices(16, 16)
+        assert torch.allclose(torch.tensor(cells), acts.pattern[0, layer][places[0], places[1]], atol=2e-3)
+    cell = browser.find_elements(By.CSS_SELECTOR, "assign-add .attention")[1].find_elements(By.TAG_NAME, "td")[-1]
+    cell.click()
+    for key in (Keys.ARROW_LEFT, Keys.ARROW_UP):
+        browser.switch_to.active_element.send_keys(key)
+    weight, score = acts.pattern[0, 1, 14, 14].item(), acts.scores[0, 1, 14, 14].item()
+    assert said(browser, "reading") == f"Layer 2: 19 at 14 reads 19 at 14 with weight {weight:.2f} (score {score:.1f})."
+    terms = [float(each.text) for each in browser.find_elements(By.CSS_SELECTOR, "assign-add .terms td") if each.text]
+    assert len(terms) == 9 and sum(terms) == pytest.approx(score, abs=0.5)
+
+
+def test_explorer_scrubs_and_plays_the_steps(explorer):
+    browser = explorer("?run=seed-42&step=1500")
+    assert "run=seed-42&step=1500" in browser.current_url
+    slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
+    slider.send_keys(Keys.HOME)
+    answer, odds = answered("seed-42", 0, Problem.parse("c=1, b=17, a=42, b+19=?").tokens())
+    until(browser, lambda: f"The network says {answer}, with probability {odds:.2f}" in said(browser, "verdict"))
+    browser.find_element(By.XPATH, "//assign-add//button[text()='Play']").click()
+    until(browser, lambda: load_run("seed-42").steps[2] <= int(browser.current_url.split("step=")[1]))
+    browser.find_element(By.XPATH, "//assign-add//button[text()='Stop']").click()
+    Select(browser.find_element(By.CSS_SELECTOR, "assign-add .controls select")).select_by_visible_text("hand-built")
+    until(browser, lambda: "The network says 36" in said(browser, "verdict") and "run=hand-built&step=0" in browser.current_url)
+    assert not errors(browser)
+
+
+BAD_LINKS = {
+    "?problem=nonsense": "the last piece must be one sum of two operands such as b+19=?, not 'nonsense'",
+    "?run=seed-77": "there is no run seed-77; there are seed-0, ",
+    "?step=soon": "the step is a whole number, not soon",
+    "?tokens=a+b": "the link does not name 16 tokens of this task",
+}
+
+
+@pytest.mark.parametrize("link, words", BAD_LINKS.items(), ids=BAD_LINKS)
+def test_a_bad_link_gets_one_line(explorer, link, words):
+    browser = explorer(link, waits="error")
+    assert said(browser, "error").startswith(words) and "\n" not in said(browser, "error")
+    assert not errors(browser)
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut", "altered"])
+def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(damage, browser, tmp_path):
+    shutil.copytree(SITE / "_static", tmp_path / "_static", ignore=shutil.ignore_patterns("seed-[0-35-9]*", "vendor", "scripts"))
+    shutil.copy(SITE / "explorer.html", tmp_path)
+    path = tmp_path / "_static/runs/seed-42/checkpoints/step-003000.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.unlink() if damage == "gone" else path.write_bytes(content[:-1000] if damage == "cut" else content)
+    with served(tmp_path) as address:
+        browser.get(f"{address}/explorer.html?run=seed-42&step=3000")
+        until(browser, lambda: said(browser, "error"))
+        lines = {"gone": "could not be fetched (404)", "cut": "it is cut short", "altered": "its checksum is not"}
+        assert lines[damage] in said(browser, "error") and not said(browser, "verdict")
+        typed(browser, "3+4=?")
+        slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
+        slider.send_keys(Keys.END)  # the others go on
+        until(browser, lambda: said(browser, "verdict").startswith("The network says 7"))
+    browser.get_log("browser")
+
+
+def test_explorer_asks_for_one_checkpoint_and_no_other_host(explorer, site):
+    browser = explorer("?problem=3%2B4%3D%3F")
+    asked = requests(browser)
+    assert not [url for url in asked if url.startswith("http") and not url.startswith(site)]
+    assert len([url for url in asked if url.endswith(".safetensors")]) == 1

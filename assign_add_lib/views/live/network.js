@@ -150,3 +150,21 @@ export function trace(w, tokens, alter = (name, values) => values) {
   acts.logits = times(plus(resid, acts.mlp_out), w.W_U, model, numbers); // (1, numbers)
   return acts;
 }
+
+/** Logits at the last position read off the stream: before layer 1, after it, after layer 2's attention, and after the MLP. */
+export function logitsAt(w, acts) {
+  const { model, numbers } = w.sizes, last = (x) => x.subarray(-model), start = last(acts.resid_pre);
+  const stages = [start, plus(start, last(acts.attn_out[0])), acts.mlp_in];
+  return [...stages.map((stream) => times(stream, w.W_U, model, numbers)), acts.logits];
+}
+
+/** A score as a sum over what query (rows) and key (columns) hold: token and place, in layer 2 also what layer 1 brought. */
+export function partsOf(w, acts, layer, query, key) {
+  const { model, head } = w.sizes, row = (x, i) => x.subarray(i * model, (i + 1) * model);
+  const held = (i) => {
+    const place = row(w.W_pos, i), token = row(acts.resid_pre, i).map((value, c) => value - place[c]);
+    return [token, place, row(acts.attn_out[0], i)].slice(0, layer + 2);
+  };
+  const [queries, keys] = [[w.W_Q, query], [w.W_K, key]].map(([W, i]) => held(i).map((part) => times(part, W[layer], model, head)));
+  return queries.map((q) => keys.map((k) => q.reduce((sum, value, c) => sum + value * k[c], 0) / Math.sqrt(head)));
+}
