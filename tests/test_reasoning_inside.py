@@ -22,7 +22,7 @@ def few(monkeypatch):
 
 def test_heads_and_waves_have_rows_for_the_trained_and_the_untrained(seed):
     heads, waves = inside.heads(seed), inside.waves(seed)
-    assert len(heads) == 3 * 2 * 2 * (3 + 4) and len(waves) == 3 * (5 * 4 + 2 * 4)
+    assert len(heads) == 3 * 2 * 2 * (3 + 1 + 4) and len(waves) == 3 * (5 * 4 + 2 * 4 + 1)
     for row in {row for row, _ in heads}:
         shares = [heads[row, f"operand {operand}"] for operand in (1, 2, 3)]
         assert math.fsum(shares) == pytest.approx(1, abs=1e-5)
@@ -102,12 +102,16 @@ def test_sources_say_where_values_come_from(seed, order, monkeypatch):
         [taken(row, place, order) for row, place in zip(factors, here.tolist())]))  # fmt: skip
     found = inside.sources(seed)
     assert found["graphs", "mentioned"] > 20 and found["graphs", "not mentioned"] > 20
+    if order[0] != "mentions":  # of these some are empty yet
+        for place in ("operand", "definition", "mentions"):
+            assert found["corrected, all three differ", place] == float(place == order[0])
     for (row, places), share in found.items():
-        if row.startswith("discrete"):
+        if row in ("discrete, mentioned", "discrete, not mentioned"):
             there = {"operand", "definition"} | ({"mentions"} if row == "discrete, mentioned" else set())
             decides = next(place for place in order if place in there)
             if decides != "mentions" or "definition" in places.split(" and "):  # of mentions some are empty yet
                 assert share == float(decides in places.split(" and "))
+                assert found[f"{row}, stays", places] == 1 - share
 
 
 def test_silences_are_by_the_number_of_operands(seed, monkeypatch):
@@ -181,5 +185,6 @@ def test_the_table_of_waves_knows_a_sum_from_two_operands(seed, monkeypatch):
     assert found["discrete, logits", "sum at 2"] == pytest.approx(0, abs=1e-6)
     assert found["untrained, neurons without 2", "right"] == 0.2  # of 25 sums five are 2
     assert found["untrained, neurons without 2", "right, relabelled"] == 0
+    assert found["untrained, neurons with 1 frequencies", "right"] == 0.2  # the wave at 2 is the smaller one
     assert found["corrected, neurons", "operand at 1"] == pytest.approx(1)
     assert found["discrete, sum", "one operand"] == pytest.approx(0, abs=1e-6)

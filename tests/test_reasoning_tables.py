@@ -51,10 +51,26 @@ def test_iterations_are_counted_from_each_graphs_own_depth(seed):
             assert found[arm, f"{later:+d} iterations"] == pytest.approx(sum(shares) / len(shares))
 
 
-def test_recovery_starts_with_the_wrong_values_and_follows_them(seed):
-    found = tables.recovery(seed)
-    assert len(found) == sum(arm in LOOPED for arm in seeds.MEASURED) * len(tables.SHARES) * (tables.MORE + 1)
-    assert all(0 <= each <= 1 for each in found.values())
+def test_recovery_starts_with_the_wrong_values_and_follows_them(seed, monkeypatch):
+    """A network that sets one node of each graph right in every iteration, in the order of the nodes; and the rule beside it."""
+
+    def disturbed(network, arm, graphs, at, share, more, generator):
+        held = graphs.solution.repeat(more + 1, 1, 1)
+        for done in range(more + 1):
+            held[done, :, done : round(share * 20)] = -1
+        return held
+
+    monkeypatch.setattr(tables, "disturbed", disturbed)
+    found, graphs = tables.recovery(seed), seed.graphs(1)
+    assert found["discrete, 20% wrong", "1 later"] == pytest.approx(3 / 6) and found["continuous, 20% wrong", "4 later"] == 1
+    assert found["discrete, 0% wrong", "0 later"] == 1
+    wrong = [disturbed(None, None, graphs, 0, 0.2, 0, None)[0]]
+    for later in range(tables.MORE + 1):
+        right = (wrong[-1] == graphs.solution).double().mean().item()
+        assert found["rule, 20% wrong", f"{later} later"] == pytest.approx(right)
+        wrong.append(graphs.step(wrong[-1]))
+    large = tables.recovery_of_large_graphs(seed)
+    assert large["corrected, 20% wrong", "1 later"] == pytest.approx(1 - 3 / 24) and large["rule, 0% wrong", "16 later"] == 1
 
 
 def test_errors_of_their_own_have_right_operands(seed, monkeypatch):

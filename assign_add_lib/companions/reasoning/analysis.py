@@ -60,12 +60,12 @@ def head_outputs(network: Network, factors: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def operand_shares(network: Network, graphs: Graphs) -> Tensor:
-    """How the output of each head at the last definition depends on each operand, (layer, head, operand): shares of a variance.
+def operand_variances(network: Network, graphs: Graphs) -> Tensor:
+    """How the output of each head at the last definition depends on each operand, (layer, head, operand): variances.
 
     For each operand of the last node, which has three, all earlier nodes that are no operand stand in for it in turn, the
-    others fixed; the variance of the head's output over these, summed over its directions, is divided by the sum over
-    operands.  All earlier nodes hold their values, the last one none.
+    others fixed; the variance of the head's output over these is summed over its directions, and a mean over graphs.  All
+    earlier nodes hold their values, the last one none.
     """
     nodes, variances = graphs.names.shape[1], []
     held = graphs.solution.clone()
@@ -84,9 +84,8 @@ def operand_shares(network: Network, graphs: Graphs) -> Tensor:
         )  # (graph, node): each stands in once, other operands never twice
         weight = (allowed / allowed.sum(1, keepdim=True)).T[:, :, None, None, None]
         mean = (outputs * weight).sum(0)
-        variances.append(((outputs - mean).square() * weight).sum((0, 1, 4)))
-    variances = torch.stack(variances, 2)
-    return variances / variances.sum(2, keepdim=True)
+        variances.append(((outputs - mean).square() * weight).sum((0, 1, 4)) / len(fixed))
+    return torch.stack(variances, 2)
 
 
 @torch.no_grad()

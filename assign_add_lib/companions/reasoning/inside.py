@@ -12,7 +12,7 @@ from .analysis import (
     best_frequencies,
     factor_gains,
     last_values,
-    operand_shares,
+    operand_variances,
     readings,
     renumbered,
     silenced,
@@ -38,12 +38,14 @@ def heads(seed: ReasoningSeed) -> Table:
     """How each head's output at a definition depends on each operand, and what of each factor its OV map moves; untrained too."""
     table, graphs = {}, with_three_operands(seed.graphs(1))
     for name, network in seed.networks():
-        shares = operand_shares(network, graphs)
+        variances = operand_variances(network, graphs)
+        shares = variances / variances.sum(2, keepdim=True)
         for number, layer in enumerate(network.blocks[0].layers):
             gains = factor_gains(network, layer)
             for head in range(layer.heads):
                 row = f"{name}, layer {number + 1}, head {head + 1}"
                 table |= {(row, f"operand {i + 1}"): shares[number, head, i].item() for i in range(FAN_IN)}
+                table[row, "variance"] = variances[number, head].sum().item()
                 table |= {(row, f"gain: {factor}"): gains[head, i].item() for i, factor in enumerate(FACTORS)}
     return table
 
@@ -114,7 +116,8 @@ def sources(seed: ReasoningSeed) -> Table:
     """Where an older operand's value is taken from: shares of last nodes whose sum moves as it changes at some of its places.
 
     An operand is older where it was computed two iterations ago or more.  Its value stands at its *definition*, at the
-    *operand*, its own token in the last equation, and at its *mentions* in earlier equations, where there are any.
+    *operand*, its own token in the last equation, and at its *mentions* in earlier equations, where there are any.  *Stays*: the
+    sum is as it was.  *All three differ*: definition and mentions get two other values.
     """
     generator, table = torch.Generator().manual_seed(5_000_000 + seed.seed), {}
     graphs = seed.graphs(1, 4 * GRAPHS)
@@ -135,8 +138,17 @@ def sources(seed: ReasoningSeed) -> Table:
             there = torch.stack([at[place] for place in group]).any(0)
             changed = factors.clone()
             changed[..., 3] = torch.where(there, (factors[..., 3] + shift) % P, factors[..., 3])
-            follows = last_values(network, changed[chosen], here[chosen]) == moved[chosen]
-            table[f"{name}, {words}", " and ".join(group)] = follows.double().mean().item()
+            found, column = last_values(network, changed[chosen], here[chosen]), " and ".join(group)
+            table[f"{name}, {words}", column] = (found == moved[chosen]).double().mean().item()
+            table[f"{name}, {words}, stays", column] = (found == graphs.solution[chosen, -1]).double().mean().item()
+    apart = (shift + torch.randint(1, P - 1, shift.shape, generator=generator) - 1) % (P - 1) + 1  # another shift
+    changed = factors.clone()
+    for place, by in (("definition", shift), ("mentions", apart)):
+        changed[..., 3] = torch.where(at[place], (factors[..., 3] + by) % P, changed[..., 3])
+    for name, network in seed.networks():
+        found = (last_values(network, changed[mentioned], here[mentioned]) - graphs.solution[mentioned, -1]) % P
+        for place, by in (("definition", shift), ("mentions", apart), ("operand", 0 * shift)):
+            table[f"{name}, all three differ", place] = (found == by[mentioned, 0]).double().mean().item()
     return table
 
 
@@ -230,6 +242,11 @@ def waves(seed: ReasoningSeed) -> Table:
             table[row, "best frequency"] = best_frequencies(along).median().item()
             relabelled = [best_frequencies(along[order]).median() for order in orders[1:]]
             table[row, "best frequency, relabelled"] = torch.stack(relabelled).mean().item()
+        held = energies["neurons"][1 : P // 2 + 1, 0] + energies["neurons"][0, 1 : P // 2 + 1]
+        for kept in range(1, P // 2):
+            removed = (held.argsort()[: P // 2 - kept] + 1).tolist()
+            right = sums_without(network, removed, orders[0]) == sums
+            table[f"{name}, neurons with {kept} frequencies", "right"] = right.double().mean().item()
         for k in range(1, P // 2 + 1):
             table[f"{name}, logits", f"sum at {k}"] = energies["logits"][k, k].item()
             table[f"{name}, neurons", f"operand at {k}"] = (energies["neurons"][k, 0] + energies["neurons"][0, k]).item()

@@ -1,12 +1,15 @@
 """What chapter 14 measures of what the arms do, and a list of all it measures: tables (row, column) of one seed."""
 
+from itertools import product
+
 import pandas as pd
 import torch
+from torch import Tensor
 
 from ...engine.manifest import shipped_file
 from . import inside
 from .analysis import MENTIONS, disturbed, without_mentions
-from .data import FAN_IN, graphs_of, sample_graphs, write
+from .data import FAN_IN, Graphs, graphs_of, sample_graphs, write
 from .model import LOOPED
 from .seeds import CHUNK, MEASURED, TIMES, ReasoningSeed, Table, pieces
 from .training import TOKENS_PASS, iterations
@@ -94,20 +97,45 @@ def by_round(seed: ReasoningSeed) -> Table:
 
 
 def recovery(seed: ReasoningSeed) -> Table:
-    """Shares of nodes right after a share of the values was made wrong in solved graphs, and 1, 2, ... iterations later."""
+    """Shares of nodes right after a share of the values was made wrong in solved graphs, and 1, 2, ... iterations later.
+
+    *Rule*: what `Graphs.step` makes of the same values, which asks the definitions alone.
+    """
     table, drawn = {}, seed.graphs(1)
     solved = seed.run("discrete").config.deepest
-    for arm in filter(LOOPED.__contains__, MEASURED):
-        network = seed.run(arm).network()
-        for share in SHARES:
-            generator = torch.Generator().manual_seed(4_000_000 + seed.seed)
-            right = [
-                (disturbed(network, arm, each, solved, share, MORE, generator) == each.solution).double().mean(2)
-                for each in pieces(drawn)
-            ]
-            for later, value in enumerate(torch.cat(right, 1).mean(1).tolist()):
-                table[f"{arm}, {share:.0%} wrong", f"{later} later"] = value
+    for arm, share in product(filter(LOOPED.__contains__, MEASURED), SHARES):
+        network, generator = seed.run(arm).network(), torch.Generator().manual_seed(4_000_000 + seed.seed)
+        held = torch.cat([disturbed(network, arm, each, solved, share, MORE, generator) for each in pieces(drawn)], 1)
+        table |= _by_round(f"{arm}, {share:.0%} wrong", held, drawn)
+        if arm == "corrected":
+            table |= _by_round(f"rule, {share:.0%} wrong", _by_rule(held[0], drawn, MORE), drawn)
     return table
+
+
+def recovery_of_large_graphs(seed: ReasoningSeed) -> Table:
+    """The same for the corrected arm on the largest test graphs, after as many iterations as the deepest of them is deep."""
+    table, drawn = {}, seed.graphs(TIMES[-1], BUILT)
+    network, solved, more = seed.run("corrected").network(), int(drawn.depth.max()), 2 * MORE
+    for share in (0.0, SHARES[-1]):
+        generator = torch.Generator().manual_seed(4_000_000 + seed.seed)
+        held = torch.cat([disturbed(network, "corrected", each, solved, share, more, generator) for each in pieces(drawn)], 1)
+        table |= _by_round(f"corrected, {share:.0%} wrong", held, drawn)
+        table |= _by_round(f"rule, {share:.0%} wrong", _by_rule(held[0], drawn, more), drawn)
+    return table
+
+
+def _by_rule(held: Tensor, graphs: Graphs, more: int) -> Tensor:
+    """Values (graph, node) and what follows from them in so many iterations, (1 + more, graph, node)."""
+    states = [held]
+    for _ in range(more):
+        states.append(graphs.step(states[-1]))
+    return torch.stack(states)
+
+
+def _by_round(row: str, held: Tensor, graphs: Graphs) -> Table:
+    """Shares of the values (iteration, graph, node) that are right, a column an iteration."""
+    shares = (held == graphs.solution).double().mean((1, 2)).tolist()
+    return {(row, f"{later} later"): share for later, share in enumerate(shares)}
 
 
 def structures(seed: ReasoningSeed) -> Table:
@@ -142,6 +170,7 @@ MEASURES = {
     "iteration": by_iteration,
     "round": by_round,
     "recovery": recovery,
+    "recovery of large graphs": recovery_of_large_graphs,
     "structures": structures,
     **inside.MEASURES,
 }
