@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from assign_add_lib import Problem, handmade, load_run
+from assign_add_lib.analysis import interventions as iv
+from assign_add_lib.circuits import variable_identity
 from assign_add_lib.model import forward, trace
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.task import KINDS
@@ -246,6 +249,7 @@ def test_explorer_scrubs_and_plays_the_steps(explorer):
 BAD_LINKS = {
     "?problem=nonsense": "the last piece must be one sum of two operands such as b+19=?, not 'nonsense'",
     "?run=seed-77": "there is no run seed-77; there are seed-0, ",
+    "?names=many": "names is a number from 0 to 2, not many",
     "?step=soon": "the step is a whole number, not soon",
     "?tokens=a+b": "the link does not name 16 tokens of this task",
 }
@@ -283,3 +287,68 @@ def test_explorer_asks_for_one_checkpoint_and_no_other_host(explorer, site):
     asked = requests(browser)
     assert not [url for url in asked if url.startswith("http") and not url.startswith(site)]
     assert len([url for url in asked if url.endswith(".safetensors")]) == 1
+
+
+def hooks_for(settings, w, tokens):
+    """The same changes as hooks of TransformerLens."""
+    task, hooks = w.task, []
+    if settings.get("numbers"):
+        hooks.append(iv.make_uniform(1, task.assigned_numbers(tokens)))
+    if settings.get("equal"):
+        hooks.append(iv.make_uniform(1, iv.at(tokens, task.last)))
+    if settings.get("ideal"):
+        hooks.append(iv.read_values(tokens, task))
+    if settings.get("mlp"):
+        hooks.append(iv.put("blocks.1.hook_mlp_out", iv.at(tokens, task.last), torch.zeros(1, 1, w.d_model)))
+    if "places" in settings:
+        hooks.append(iv.add_to_scores(1, (settings["places"] - 1) * iv.position_term(w)))
+    if {"names", "shift"} & set(settings):
+        block = variable_identity(w).roll(settings.get("shift", 0), 1)
+        change = settings.get("names", 1) * iv.identity_term(w, tokens, block) - iv.identity_term(w, tokens)
+        hooks.append(iv.add_to_scores(2, iv.for_equal(change, task)))
+    return hooks
+
+
+CHANGES = [{"numbers": 1}, {"equal": 1}, {"ideal": 1}, {"mlp": 1}, {"places": 0.5}, {"names": 0}, {"names": 2}, {"shift": 1},
+           {"names": 1.5, "shift": 5}, {"places": 0.25, "ideal": 1, "mlp": 1}]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", CHANGES, ids=str)
+def test_changes_are_those_of_the_package(page, browser, tokens, settings):
+    some = tokens[::5]
+    found = run(browser, """const w = await load("seed-42", 30000), task = new problems.Task();
+      const changes = await import(new URL("interventions.js", base));
+      const settings = { ...changes.untouched(), ...given[1] };
+      return given[0].map((ids) => [...network.trace(w, ids, changes.alteration(w, task, ids, settings)).logits]);""",
+      some.tolist(), settings)  # fmt: skip
+    w = weights("seed-42", 30000)
+    ours = iv.hooked_logits(w.to_transformer_lens(), some, hooks_for(settings, w, some))
+    assert (torch.tensor(found) - ours).abs().max() < 2e-3
+    assert (ours - forward(w, some)[:, -1]).abs().max() > 0.1  # it does change something
+
+
+def test_without_a_change_nothing_is_altered(page, browser):
+    assert run(browser, """const w = await load("seed-42", 30000), changes = await import(new URL("interventions.js", base));
+      const task = new problems.Task(), ids = problems.Problem.parse("a=1, a+a").tokens();
+      return changes.alteration(w, task, ids, changes.untouched()) === undefined;""")  # fmt: skip
+
+
+def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
+    browser = explorer("?problem=a%3D3%2C+b%3D50%2C+a%2B4%3D%3F&shift=1")
+    assert said(browser, "verdict") == "The network says 54, with probability above 0.99: wrong, the answer is 7 " \
+        "(probability below 0.01). Unchanged it says 7."  # fmt: skip
+    browser.find_element(By.NAME, "mlp").click()
+    until(browser, lambda: "shift=1" in browser.current_url and "mlp=1" in browser.current_url)
+    state = browser.current_url
+    explorer(state[state.index("?") :])
+    assert browser.find_element(By.NAME, "mlp").is_selected()
+    assert browser.find_element(By.NAME, "shift").get_attribute("value") == "1"
+    assert not errors(browser)
+
+
+def test_explorer_takes_accuracies_on_fresh_problems(explorer):
+    browser = explorer("?names=0")
+    browser.find_element(By.CSS_SELECTOR, "assign-add .fresh button").send_keys(Keys.ENTER)
+    until(browser, lambda: said(browser, "fresh").endswith("."))
+    shares = [float(each) for each in re.findall(r"\d\.\d\d", said(browser, "fresh"))]
+    assert len(shares) == 4 and shares[0] > 0.95 and max(shares[1:]) < 0.6

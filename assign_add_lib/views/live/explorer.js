@@ -1,5 +1,6 @@
 // <assign-add problem="c=1, b=17, b+19=?" run="seed-42" step="30000">: the trained network in the page, asked by the reader.
 // With the attribute `address`, what is asked stands in the page's address, so that a link shows it again.
+import { SETTINGS, alteration, untouched } from "./interventions.js";
 import { logitsAt, partsOf, readWeights, softmax, trace } from "./network.js";
 import { KINDS, Problem, Task } from "./problem.js";
 
@@ -7,6 +8,7 @@ const RUNS = new URL("runs/", import.meta.url);
 const TASK = new Task();
 const STAGES = ["token and place", "after layer 1", "after layer 2's attention", "after the MLP"];
 const FULL = [8, 81, 156]; // the colour of a weight of 1; that of 0 is white
+const FRESH = 500; // problems of each kind on which an accuracy is taken
 const PARTS = ["token", "place", "from layer 1"];
 
 /** An element with properties, attributes and children. */
@@ -62,7 +64,8 @@ class AssignAdd extends HTMLElement {
   #weights = null;
   #chosen = { layer: 1, query: TASK.last, key: null };
   #timer = 0;
-  #faults = { problem: "", weights: "" }; // what is wrong with what was asked, one line each
+  #settings = untouched();
+  #faults = { problem: "", settings: "", weights: "" }; // what is wrong with what was asked, one line each
 
   connectedCallback() {
     if (this.#state.run) return;
@@ -70,6 +73,7 @@ class AssignAdd extends HTMLElement {
     const given = (name, other) => asked.get(name) ?? this.getAttribute(name) ?? other;
     this.#state = { problem: given("problem", "c=1, b=17, a=42, b+19=?"), run: given("run", "seed-42"), step: given("step", "30000") };
     this.#build();
+    this.#adjust(asked);
     this.#start(asked.get("tokens"));
   }
 
@@ -92,14 +96,63 @@ class AssignAdd extends HTMLElement {
         part("play", "button", { type: "button", text: "Play" })),
       part("error", "p", { class: "error", role: "alert" }),
       part("verdict", "p", { class: "verdict", role: "status" }),
+      make("details", { class: "changes" }, make("summary", { text: "Change the network" }), part("changes", "div")),
       part("tokens", "div", { class: "tokens", role: "group", "aria-label": "The sixteen tokens" }),
       make("div", { class: "layers" }, part("layer0", "div"), part("layer1", "div")),
       part("reading", "p", { class: "reading", role: "status" }),
-      make("div", { class: "below" }, make("div", {}, part("terms", "div"), part("lens", "div")), part("circle", "div"))));
+      make("div", { class: "below" }, make("div", {}, part("terms", "div"), part("lens", "div")), part("circle", "div")),
+      make("div", { class: "fresh" }, part("measure", "button", { type: "button", text: "Accuracy on fresh problems" }), part("accuracy", "div", { role: "status" }))));
+    this.changes.append(...Object.entries(SETTINGS).map(([name, { words, least, most, step }]) => this.#control(name, words, least, most, step)));
+    this.measure.addEventListener("click", () => this.#measure());
     this.text.addEventListener("input", () => this.#ask(this.text.value, true));
     this.runs.addEventListener("change", () => this.#load(this.runs.value, this.#state.step));
     this.slider.addEventListener("input", () => this.#load(this.#state.run, this.steps[this.slider.valueAsNumber]));
     this.play.addEventListener("click", () => (this.#timer ? this.#stop() : this.#go()));
+  }
+
+  /** A switch for what is on or off, a slider for what has more values. */
+  #control(name, words, min, max, step) {
+    const onOff = max === 1, input = make("input", onOff ? { type: "checkbox", name } : { type: "range", name, min, max, step });
+    const output = make("output", { text: "" });
+    input.addEventListener("input", () => {
+      this.#settings[name] = onOff ? Number(input.checked) : input.valueAsNumber;
+      if (!onOff) output.textContent = String(this.#settings[name]);
+      this.#show();
+    });
+    return make("label", {}, ...(onOff ? [input, words] : [words, input, output]));
+  }
+
+  /** Take the settings that a link names. */
+  #adjust(asked) {
+    for (const [name, { least, most, none }] of Object.entries(SETTINGS)) {
+      const text = asked.get(name) ?? String(none), value = Number(text);
+      if (text.trim() === "" || !(value >= least && value <= most)) this.#fault("settings", `${name} is a number from ${least} to ${most}, not ${text.slice(0, 30)}`);
+      else this.#settings[name] = value;
+      const input = this.changes.querySelector(`[name="${name}"]`);
+      if (input.type === "checkbox") input.checked = this.#settings[name] === 1;
+      else [input.value, input.nextSibling.textContent] = [this.#settings[name], String(this.#settings[name])];
+      if (this.#settings[name] !== none) this.querySelector("details").open = true;
+    }
+  }
+
+  /** The share right on fresh problems of each kind, with the network as it is set; in pieces, so that the page stays alive. */
+  async #measure() {
+    const [weights, settings, right] = [this.#weights, { ...this.#settings }, KINDS.map(() => 0)];
+    if (!weights) return;
+    this.measure.disabled = true;
+    for (let done = 1; done <= FRESH; done++) {
+      for (let kind = 0; kind < KINDS.length; kind++) {
+        const problem = Problem.draw(kind, TASK), ids = problem.tokens();
+        const { logits } = trace(weights, ids, alteration(weights, TASK, ids, settings));
+        right[kind] += logits.indexOf(Math.max(...logits)) === problem.answer;
+      }
+      if (done % 10 === 0) {
+        this.accuracy.textContent = `${done} of ${FRESH} problems of each kind …`;
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+    }
+    this.accuracy.textContent = `Right of ${FRESH} fresh problems: ${KINDS.map((kind, i) => `${kind} ${(right[i] / FRESH).toFixed(2)}`).join(", ")}.`;
+    this.measure.disabled = false;
   }
 
   async #start(tokens) {
@@ -188,7 +241,8 @@ class AssignAdd extends HTMLElement {
   #show() {
     const { ids } = this.#state;
     if (!ids || !this.#weights) return;
-    this.acts = trace(this.#weights, ids);
+    const alter = alteration(this.#weights, TASK, ids, this.#settings);
+    this.acts = trace(this.#weights, ids, alter);
     const odds = softmax(this.acts.logits, TASK.numbers), answer = odds.indexOf(Math.max(...odds));
     let right = null, fault = "";
     try {
@@ -200,6 +254,10 @@ class AssignAdd extends HTMLElement {
     const packed = right !== null && String(Problem.parse(this.#state.problem, TASK).tokens()) === String(ids);
     this.verdict.replaceChildren(fault, "The network says ", make("strong", { text: String(answer) }), `, with probability ${share(odds[answer])}`,
       right === null ? "." : answer === right ? ": right." : `: wrong, the answer is ${right} (probability ${share(odds[right])}).`);
+    if (alter) {
+      const { logits } = trace(this.#weights, ids);
+      this.verdict.append(` Unchanged it says ${logits.indexOf(Math.max(...logits))}.`);
+    }
     this.verdict.dataset.right = String(answer === right);
     this.#showTokens();
     for (const layer of [0, 1]) this.#showLayer(layer);
@@ -208,7 +266,8 @@ class AssignAdd extends HTMLElement {
     this.#showCircle(odds, answer, right);
     if (this.hasAttribute("address")) {
       const what = packed ? { problem: this.#state.problem } : { tokens: ids.map((id) => TASK.names[id]).join(" ") };
-      history.replaceState(null, "", `?${new URLSearchParams({ ...what, run: this.#state.run, step: this.#state.near })}`);
+      const changed = Object.fromEntries(Object.entries(this.#settings).filter(([name, value]) => value !== SETTINGS[name].none));
+      history.replaceState(null, "", `?${new URLSearchParams({ ...what, run: this.#state.run, step: this.#state.near, ...changed })}`);
     }
   }
 
