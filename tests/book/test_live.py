@@ -337,6 +337,9 @@ def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
     browser = explorer("?problem=a%3D3%2C+b%3D50%2C+a%2B4%3D%3F&shift=1")
     assert said(browser, "verdict") == "The network says 54, with probability above 0.99: wrong, the answer is 7 " \
         "(probability below 0.01). Unchanged it says 7."  # fmt: skip
+    w, tokens = weights("seed-42", 30000), Problem.parse("a=3, b=50, a+4=?").tokens()[None]
+    shifted = iv.identity_term(w, tokens, variable_identity(w).roll(1, 1)) - iv.identity_term(w, tokens)
+    assert f", of which {shifted[0, 3].item():.1f} by the change)." in said(browser, "reading")
     browser.find_element(By.NAME, "mlp").click()
     until(browser, lambda: "shift=1" in browser.current_url and "mlp=1" in browser.current_url)
     state = browser.current_url

@@ -344,8 +344,10 @@ class AssignAdd extends HTMLElement {
       if (focus && each === layer) cell.focus();
     }
     const at = (place) => `${TASK.names[this.#state.ids[place]]} at ${place}`, spot = query * TASK.length + key;
-    this.reading.textContent = `Layer ${layer + 1}: ${at(query)} reads ${at(key)} with weight ${this.acts.pattern[layer][spot].toFixed(2)} (score ${this.acts.scores[layer][spot].toFixed(1)}).`;
     const names = PARTS.slice(0, layer + 2), parts = partsOf(this.#weights, this.acts, layer, query, key);
+    const score = this.acts.scores[layer][spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
+    const said = Math.abs(changed) < 0.05 ? "" : `, of which ${changed.toFixed(1)} by the change`;
+    this.reading.textContent = `Layer ${layer + 1}: ${at(query)} reads ${at(key)} with weight ${this.acts.pattern[layer][spot].toFixed(2)} (score ${score.toFixed(1)}${said}).`;
     const rows = names.map((name, i) => make("tr", {}, make("th", { scope: "row", text: name }), ...names.map((_, j) => make("td", { text: parts[i][j].toFixed(1) }))));
     this.terms.replaceChildren(make("table", { class: "terms" }, make("caption", { text: "The score, by what the query (rows) and the key (columns) hold" }),
       make("thead", {}, make("tr", {}, make("td"), ...names.map((name) => make("th", { scope: "col", text: name })))), make("tbody", {}, ...rows)));
