@@ -355,3 +355,26 @@ def test_explorer_takes_accuracies_on_fresh_problems(explorer):
     until(browser, lambda: said(browser, "fresh").endswith("."))
     shares = [float(each) for each in re.findall(r"\d\.\d\d", said(browser, "fresh"))]
     assert len(shares) == 4 and shares[0] > 0.95 and max(shares[1:]) < 0.6
+
+
+def test_a_prediction_comes_before_the_answer(explorer):
+    browser = explorer()
+    second = browser.find_elements(By.TAG_NAME, "assign-add")[1]
+    verdict, guess = (second.find_element(By.CLASS_NAME, each) for each in ("verdict", "guess"))
+    assert not verdict.is_displayed() and not second.find_element(By.CLASS_NAME, "layers").is_displayed()
+    guess.find_element(By.TAG_NAME, "input").send_keys("24", Keys.ENTER)
+    until(browser, lambda: verdict.is_displayed())
+    answer, _ = answered("seed-42", 1900, Problem.parse("f=49, c=12, f+34=?").tokens())
+    assert verdict.text.startswith(f"You said 24. The network says {answer},")
+    assert answer == 12 + 34  # as the page would have it: the other number
+    field = second.find_element(By.CSS_SELECTOR, ".problem input")
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys("1+2=?")
+    until(browser, lambda: not verdict.is_displayed())  # a new problem asks for a new prediction
+
+
+def test_what_the_page_says_of_its_examples_holds(site):
+    answers = {step: answered("seed-42", step, Problem.parse("c=1, b=17, a=42, b+19=?").tokens())[0] for step in (1900, 30000)}
+    assert answers == {1900: (19 + 42) % 59, 30000: 36}
+    metrics = load_run("seed-42").metrics.loc[1900]
+    assert metrics["0-var train"] == 1 and metrics["1-var train"] == pytest.approx(0.56, abs=0.005)

@@ -1,5 +1,6 @@
 // <assign-add problem="c=1, b=17, b+19=?" run="seed-42" step="30000">: the trained network in the page, asked by the reader.
 // With the attribute `address`, what is asked stands in the page's address, so that a link shows it again.
+// With `predict`, the reader first says a number, and then sees what the network says.
 import { SETTINGS, alteration, untouched } from "./interventions.js";
 import { logitsAt, partsOf, readWeights, softmax, trace } from "./network.js";
 import { KINDS, Problem, Task } from "./problem.js";
@@ -64,6 +65,7 @@ class AssignAdd extends HTMLElement {
   #weights = null;
   #chosen = { layer: 1, query: TASK.last, key: null };
   #timer = 0;
+  #revealed = true;
   #settings = untouched();
   #faults = { problem: "", settings: "", weights: "" }; // what is wrong with what was asked, one line each
 
@@ -86,7 +88,15 @@ class AssignAdd extends HTMLElement {
       button.addEventListener("click", () => this.#ask(String(Problem.draw(index, TASK))));
       return button;
     });
-    this.append(still, make("div", { class: "live" },
+    const guess = make("form", { class: "guess" }, make("label", { text: "What will it say? " },
+      part("prediction", "input", { type: "number", min: 0, max: TASK.numbers - 1, required: "" })), make("button", { text: "Reveal" }));
+    guess.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#revealed = true;
+      this.#show();
+    });
+    this.#revealed = !this.hasAttribute("predict");
+    this.append(still, part("live", "div", { class: "live" },
       make("div", { class: "controls" },
         make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
         make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
@@ -95,6 +105,7 @@ class AssignAdd extends HTMLElement {
         part("output", "output"),
         part("play", "button", { type: "button", text: "Play" })),
       part("error", "p", { class: "error", role: "alert" }),
+      ...(this.#revealed ? [] : [guess]),
       part("verdict", "p", { class: "verdict", role: "status" }),
       make("details", { class: "changes" }, make("summary", { text: "Change the network" }), part("changes", "div")),
       part("tokens", "div", { class: "tokens", role: "group", "aria-label": "The sixteen tokens" }),
@@ -173,6 +184,7 @@ class AssignAdd extends HTMLElement {
       const problem = Problem.parse(text, TASK);
       this.#state = { ...this.#state, problem: String(problem), ids: problem.tokens() };
       this.#fault("problem", "");
+      this.#revealed = !this.hasAttribute("predict");
       this.#show();
     } catch (error) {
       this.#fault("problem", error.message);
@@ -240,7 +252,8 @@ class AssignAdd extends HTMLElement {
   /** Ask the network and show all that it says. */
   #show() {
     const { ids } = this.#state;
-    if (!ids || !this.#weights) return;
+    this.live.classList.toggle("waiting", !this.#revealed);
+    if (!ids || !this.#weights || !this.#revealed) return;
     const alter = alteration(this.#weights, TASK, ids, this.#settings);
     this.acts = trace(this.#weights, ids, alter);
     const odds = softmax(this.acts.logits, TASK.numbers), answer = odds.indexOf(Math.max(...odds));
@@ -258,6 +271,7 @@ class AssignAdd extends HTMLElement {
       const { logits } = trace(this.#weights, ids);
       this.verdict.append(` Unchanged it says ${logits.indexOf(Math.max(...logits))}.`);
     }
+    if (this.hasAttribute("predict")) this.verdict.prepend(`You said ${this.prediction.value}. `);
     this.verdict.dataset.right = String(answer === right);
     this.#showTokens();
     for (const layer of [0, 1]) this.#showLayer(layer);
