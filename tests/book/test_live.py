@@ -196,7 +196,7 @@ def test_explorer_answers_what_is_typed(explorer):
 
 def test_explorer_draws_problems_by_kind_and_takes_tokens_one_by_one(explorer):
     browser = explorer()
-    for kind, button in enumerate(browser.find_elements(By.CSS_SELECTOR, "assign-add .draws button")):
+    for kind, button in enumerate(browser.find_elements(By.CSS_SELECTOR, "assign-add[address] .draws button")):
         button.click()
         text = browser.find_element(By.CSS_SELECTOR, "assign-add .problem input").get_attribute("value")
         assert KINDS.index(Problem.parse(text).kind) == kind
@@ -361,6 +361,9 @@ def test_a_prediction_comes_before_the_answer(explorer):
     browser = explorer()
     second = browser.find_elements(By.TAG_NAME, "assign-add")[1]
     verdict, guess = (second.find_element(By.CLASS_NAME, each) for each in ("verdict", "guess"))
+    assert not second.find_elements(By.CSS_SELECTOR, ".controls option")  # nothing is fetched for what is far below
+    browser.execute_script("arguments[0].scrollIntoView()", second)
+    until(browser, lambda: second.find_elements(By.CSS_SELECTOR, ".controls option"))
     assert not verdict.is_displayed() and not second.find_element(By.CLASS_NAME, "layers").is_displayed()
     guess.find_element(By.TAG_NAME, "input").send_keys("24", Keys.ENTER)
     until(browser, lambda: verdict.is_displayed())

@@ -76,7 +76,13 @@ class AssignAdd extends HTMLElement {
     this.#state = { problem: given("problem", "c=1, b=17, a=42, b+19=?"), run: given("run", "seed-42"), step: given("step", "30000") };
     this.#build();
     this.#adjust(asked);
-    this.#start(asked.get("tokens"));
+    // weights are fetched once the reader comes near
+    const near = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      near.disconnect();
+      this.#start(asked.get("tokens"));
+    }, { rootMargin: "300px" });
+    near.observe(this);
   }
 
   #build() {
