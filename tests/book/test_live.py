@@ -205,11 +205,11 @@ def test_explorer_draws_problems_by_kind_and_takes_tokens_one_by_one(explorer):
     tokens = Problem.parse("a=7, b=2, a+b=?").tokens()
     until(browser, lambda: f"says {answered('seed-42', 30000, tokens)[0]}," in said(browser, "verdict"))
     Select(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")[0]).select_by_visible_text("PAD")
-    until(browser, lambda: said(browser, "verdict").startswith("No problem: position 1 holds 7, where a variable"))
+    until(browser, lambda: said(browser, "verdict").startswith("These tokens spell no problem: position 1 holds 7"))
+    until(browser, lambda: "tokens=PAD+7+b+2+PAD" in browser.current_url)
     state = browser.current_url
-    assert "tokens=PAD+7+b+2+PAD" in state
     explorer(state[state.index("?") :])
-    assert said(browser, "verdict").startswith("No problem: position 1 holds 7")
+    assert said(browser, "verdict").startswith("These tokens spell no problem: position 1 holds 7")
 
 
 def test_explorer_shows_the_attention_and_its_terms(explorer):
@@ -222,18 +222,20 @@ def test_explorer_shows_the_attention_and_its_terms(explorer):
         places = torch.tril_indices(16, 16)
         assert torch.allclose(torch.tensor(cells), acts.pattern[0, layer][places[0], places[1]], atol=2e-3)
     cell = browser.find_elements(By.CSS_SELECTOR, "assign-add .attention")[1].find_elements(By.TAG_NAME, "td")[-1]
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", cell)
     cell.click()
     for key in (Keys.ARROW_LEFT, Keys.ARROW_UP):
         browser.switch_to.active_element.send_keys(key)
     weight, score = acts.pattern[0, 1, 14, 14].item(), acts.scores[0, 1, 14, 14].item()
-    assert said(browser, "reading") == f"Layer 2: 19 at 14 reads 19 at 14 with weight {weight:.2f} (score {score:.1f})."
+    at = "19 (position 14)"
+    assert said(browser, "reading") == f"Layer 2: {at} reads {at} with weight {weight:.2f}; score {score:.1f}."
     terms = [float(each.text) for each in browser.find_elements(By.CSS_SELECTOR, "assign-add .terms td") if each.text]
     assert len(terms) == 9 and sum(terms) == pytest.approx(score, abs=0.5)
 
 
 def test_explorer_scrubs_and_plays_the_steps(explorer):
     browser = explorer("?run=seed-42&step=1500")
-    assert "run=seed-42&step=1500" in browser.current_url
+    until(browser, lambda: "run=seed-42&step=1500" in browser.current_url)
     slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
     slider.send_keys(Keys.HOME)
     answer, odds = answered("seed-42", 0, Problem.parse("c=1, b=17, a=42, b+19=?").tokens())
@@ -249,7 +251,9 @@ def test_explorer_scrubs_and_plays_the_steps(explorer):
 BAD_LINKS = {
     "?problem=nonsense": "the last piece must be one sum of two operands such as b+19=?, not 'nonsense'",
     "?run=seed-77": "there is no run seed-77; there are seed-0, ",
-    "?names=many": "names is a number from 0 to 2, not many",
+    "?names=many": "names is a number from 0 to 2 in steps of 0.25, not many",
+    "?shift=1.5": "shift is a number from 0 to 11 in steps of 1, not 1.5",
+    "?run=constructor": "there is no run constructor; there are seed-0, ",
     "?step=soon": "the step is a whole number, not soon",
     "?tokens=a+b": "the link does not name 16 tokens of this task",
 }
@@ -259,7 +263,27 @@ BAD_LINKS = {
 def test_a_bad_link_gets_one_line(explorer, link, words):
     browser = explorer(link, waits="error")
     assert said(browser, "error").startswith(words) and "\n" not in said(browser, "error")
+    slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
+    slider.send_keys(Keys.HOME, Keys.END)  # and all else goes on
+    typed(browser, "3+4=?")
+    until(browser, lambda: said(browser, "verdict").startswith("The network says 7,"))
     assert not errors(browser)
+
+
+def test_what_is_shown_is_named_until_other_weights_are_there(explorer):
+    """A run whose weights cannot be had leaves run, step and address at what is shown."""
+    browser = explorer("?run=seed-42&step=3000")
+    until(browser, lambda: "step=3000" in browser.current_url)
+    browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*seed-1/*"]})
+    browser.execute_cdp_cmd("Network.enable", {})
+    choice = Select(browser.find_element(By.CSS_SELECTOR, "assign-add .controls select"))
+    choice.select_by_visible_text("seed-1")
+    until(browser, lambda: "could not be fetched" in said(browser, "error"))
+    assert choice.first_selected_option.text == "seed-42" and "run=seed-42&step=3000" in browser.current_url
+    browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+    choice.select_by_visible_text("seed-1")
+    until(browser, lambda: "run=seed-1&step=30000" in browser.current_url and not said(browser, "error"))
+    browser.get_log("browser")
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "altered"])
@@ -335,11 +359,11 @@ def test_without_a_change_nothing_is_altered(page, browser):
 
 def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
     browser = explorer("?problem=a%3D3%2C+b%3D50%2C+a%2B4%3D%3F&shift=1")
-    assert said(browser, "verdict") == "The network says 54, with probability above 0.99: wrong, the answer is 7 " \
+    assert said(browser, "verdict") == "The network says 54, with probability above 0.99; right is 7 " \
         "(probability below 0.01). Unchanged it says 7."  # fmt: skip
     w, tokens = weights("seed-42", 30000), Problem.parse("a=3, b=50, a+4=?").tokens()[None]
     shifted = iv.identity_term(w, tokens, variable_identity(w).roll(1, 1)) - iv.identity_term(w, tokens)
-    assert f", of which {shifted[0, 3].item():.1f} by the change)." in said(browser, "reading")
+    assert f", of which {shifted[0, 3].item():.1f} by the change." in said(browser, "reading")
     browser.find_element(By.NAME, "mlp").click()
     until(browser, lambda: "shift=1" in browser.current_url and "mlp=1" in browser.current_url)
     state = browser.current_url
@@ -368,7 +392,7 @@ def test_a_prediction_comes_before_the_answer(explorer):
     guess.find_element(By.TAG_NAME, "input").send_keys("24", Keys.ENTER)
     until(browser, lambda: verdict.is_displayed())
     answer, _ = answered("seed-42", 1900, Problem.parse("f=49, c=12, f+34=?").tokens())
-    assert verdict.text.startswith(f"You said 24. The network says {answer},")
+    assert verdict.text.startswith(f"The network says {answer},") and verdict.text.endswith("You said 24.")
     assert answer == 12 + 34  # as the page would have it: the other number
     field = second.find_element(By.CSS_SELECTOR, ".problem input")
     field.send_keys(Keys.CONTROL, "a")
@@ -378,6 +402,8 @@ def test_a_prediction_comes_before_the_answer(explorer):
 
 def test_what_the_page_says_of_its_examples_holds(site):
     answers = {step: answered("seed-42", step, Problem.parse("c=1, b=17, a=42, b+19=?").tokens())[0] for step in (1900, 30000)}
+    pattern = trace(weights("seed-42", 1900), Problem.parse("f=49, c=12, f+34=?").tokens()[None]).pattern[0, 1, 15]
+    assert pattern[[1, 3]].tolist() == pytest.approx([0.26, 0.36], abs=0.005)
     assert answers == {1900: (19 + 42) % 59, 30000: 36}
     metrics = load_run("seed-42").metrics.loc[1900]
     assert metrics["0-var train"] == 1 and metrics["1-var train"] == pytest.approx(0.56, abs=0.005)

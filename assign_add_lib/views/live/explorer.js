@@ -7,10 +7,10 @@ import { KINDS, Problem, Task } from "./problem.js";
 
 const RUNS = new URL("runs/", import.meta.url);
 const TASK = new Task();
-const STAGES = ["token and place", "after layer 1", "after layer 2's attention", "after the MLP"];
+const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
 const FULL = [8, 81, 156]; // the colour of a weight of 1; that of 0 is white
 const FRESH = 500; // problems of each kind on which an accuracy is taken
-const PARTS = ["token", "place", "from layer 1"];
+const PARTS = ["token", "position", "from layer 1"];
 
 /** An element with properties, attributes and children. */
 function make(tag, { text, ...attributes } = {}, ...children) {
@@ -67,7 +67,10 @@ class AssignAdd extends HTMLElement {
   #timer = 0;
   #revealed = true;
   #settings = untouched();
-  #faults = { problem: "", settings: "", weights: "" }; // what is wrong with what was asked, one line each
+  #guess = "";
+  #asked = ""; // the run and step that were asked for last
+  #note = 0;
+  #faults = { problem: "", settings: "", link: "", weights: "" }; // what is wrong with what was asked, one line each
 
   connectedCallback() {
     if (this.#state.run) return;
@@ -95,10 +98,11 @@ class AssignAdd extends HTMLElement {
       return button;
     });
     const guess = make("form", { class: "guess" }, make("label", { text: "What will it say? " },
-      part("prediction", "input", { type: "number", min: 0, max: TASK.numbers - 1, required: "" })), make("button", { text: "Reveal" }));
+      part("prediction", "input", { type: "number", min: 0, max: TASK.numbers - 1, required: "" })), make("button", { text: "Reveal" }), "(a number from 0 to 58)");
     guess.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#revealed = true;
+      this.#guess = this.prediction.value;
       this.#show();
     });
     this.#revealed = !this.hasAttribute("predict");
@@ -113,17 +117,22 @@ class AssignAdd extends HTMLElement {
       part("error", "p", { class: "error", role: "alert" }),
       ...(this.#revealed ? [] : [guess]),
       part("verdict", "p", { class: "verdict", role: "status" }),
-      make("details", { class: "changes" }, make("summary", { text: "Change the network" }), part("changes", "div")),
+      make("details", { class: "changes" }, make("summary", { text: "Change the network" }), part("changes", "div"), part("reset", "button", { type: "button", text: "Undo all changes" })),
       part("tokens", "div", { class: "tokens", role: "group", "aria-label": "The sixteen tokens" }),
+      make("p", { class: "hint", text: "Start at the last row of layer 2: which numbers does = read?" }),
       make("div", { class: "layers" }, part("layer0", "div"), part("layer1", "div")),
       part("reading", "p", { class: "reading", role: "status" }),
       make("div", { class: "below" }, make("div", {}, part("terms", "div"), part("lens", "div")), part("circle", "div")),
       make("div", { class: "fresh" }, part("measure", "button", { type: "button", text: "Accuracy on fresh problems" }), part("accuracy", "div", { role: "status" }))));
     this.changes.append(...Object.entries(SETTINGS).map(([name, { words, least, most, step }]) => this.#control(name, words, least, most, step)));
+    this.reset.addEventListener("click", () => {
+      this.#adjust(new URLSearchParams());
+      this.#show();
+    });
     this.measure.addEventListener("click", () => this.#measure());
     this.text.addEventListener("input", () => this.#ask(this.text.value, true));
-    this.runs.addEventListener("change", () => this.#load(this.runs.value, this.#state.step));
-    this.slider.addEventListener("input", () => this.#load(this.#state.run, this.steps[this.slider.valueAsNumber]));
+    this.runs.addEventListener("change", () => this.#choosing(this.runs.value, this.#state.step));
+    this.slider.addEventListener("input", () => this.#choosing(this.runs.value, this.steps[this.slider.valueAsNumber]));
     this.play.addEventListener("click", () => (this.#timer ? this.#stop() : this.#go()));
   }
 
@@ -133,6 +142,7 @@ class AssignAdd extends HTMLElement {
     const output = make("output", { text: "" });
     input.addEventListener("input", () => {
       this.#settings[name] = onOff ? Number(input.checked) : input.valueAsNumber;
+      this.#fault("settings", "");
       if (!onOff) output.textContent = String(this.#settings[name]);
       this.#show();
     });
@@ -141,9 +151,11 @@ class AssignAdd extends HTMLElement {
 
   /** Take the settings that a link names. */
   #adjust(asked) {
-    for (const [name, { least, most, none }] of Object.entries(SETTINGS)) {
+    this.#fault("settings", "");
+    for (const [name, { least, most, step, none }] of Object.entries(SETTINGS)) {
       const text = asked.get(name) ?? String(none), value = Number(text);
-      if (text.trim() === "" || !(value >= least && value <= most)) this.#fault("settings", `${name} is a number from ${least} to ${most}, not ${text.slice(0, 30)}`);
+      const known = text.trim() && value >= least && value <= most && (value - least) % step === 0;
+      if (!known) this.#fault("settings", `${name} is a number from ${least} to ${most} in steps of ${step}, not ${text.slice(0, 30)}`);
       else this.#settings[name] = value;
       const input = this.changes.querySelector(`[name="${name}"]`);
       if (input.type === "checkbox") input.checked = this.#settings[name] === 1;
@@ -154,7 +166,8 @@ class AssignAdd extends HTMLElement {
 
   /** The share right on fresh problems of each kind, with the network as it is set; in pieces, so that the page stays alive. */
   async #measure() {
-    const [weights, settings, right] = [this.#weights, { ...this.#settings }, KINDS.map(() => 0)];
+    const [weights, settings, right] = [this.#weights, { ...this.#settings }, KINDS.map(() => 0)], { run, near } = this.#state;
+    const changed = Object.keys(SETTINGS).some((name) => settings[name] !== SETTINGS[name].none);
     if (!weights) return;
     this.measure.disabled = true;
     for (let done = 1; done <= FRESH; done++) {
@@ -168,7 +181,7 @@ class AssignAdd extends HTMLElement {
         await new Promise((resolve) => setTimeout(resolve));
       }
     }
-    this.accuracy.textContent = `Right of ${FRESH} fresh problems: ${KINDS.map((kind, i) => `${kind} ${(right[i] / FRESH).toFixed(2)}`).join(", ")}.`;
+    this.accuracy.textContent = `${run}, step ${near}${changed ? ", changed" : ""}: right of ${FRESH} fresh problems ${KINDS.map((kind, i) => `${kind} ${(right[i] / FRESH).toFixed(2)}`).join(", ")}.`;
     this.measure.disabled = false;
   }
 
@@ -179,9 +192,20 @@ class AssignAdd extends HTMLElement {
       return this.#fault("weights", error.message);
     }
     this.runs.replaceChildren(...Object.keys(this.listed).map((run) => make("option", { value: run, text: run })));
+    let { run, step } = this.#state;
+    const faults = [];
+    if (!Object.hasOwn(this.listed, run)) {
+      faults.push(`there is no run ${run.slice(0, 30)}; there are ${Object.keys(this.listed).join(", ")}`);
+      run = "seed-42";
+    }
+    if (!/^\d+$/.test(step)) {
+      faults.push(`the step is a whole number, not ${step.slice(0, 30)}`);
+      step = "30000";
+    }
+    this.#fault("link", faults.join("; "));
     if (tokens === null) this.#ask(this.#state.problem);
     else this.#take(tokens);
-    await this.#load(this.#state.run, this.#state.step);
+    await this.#load(run, step);
   }
 
   /** Take a problem as text; where it does not read as one, say why and keep the last. */
@@ -201,6 +225,7 @@ class AssignAdd extends HTMLElement {
   #fault(of, line) {
     this.#faults[of] = line;
     this.error.textContent = Object.values(this.#faults).filter(Boolean).join("; ");
+    this.live.classList.toggle("stale", Boolean(this.#faults.problem || this.#faults.weights)); // shown is not what was asked
   }
 
   /** Take token ids from a link. */
@@ -208,39 +233,62 @@ class AssignAdd extends HTMLElement {
     const ids = text.split(" ").map((name) => TASK.names.indexOf(name));
     if (ids.length !== TASK.length || ids.includes(-1)) return this.#fault("problem", `the link does not name ${TASK.length} tokens of this task`);
     this.#state.ids = ids;
+    this.#spell();
     this.#show();
   }
 
-  /** Take the run and the step that are nearest to those asked for. */
-  async #load(run, step) {
+  /** Write into the box what the tokens spell, if that is a problem. */
+  #spell() {
     try {
-      if (!this.listed[run]) throw new Error(`there is no run ${run.slice(0, 30)}; there are ${Object.keys(this.listed).join(", ")}`);
-      if (!/^\d+$/.test(step)) throw new Error(`the step is a whole number, not ${String(step).slice(0, 30)}`);
-      this.steps = Object.keys(this.listed[run]).map(Number).sort((a, b) => a - b);
-      const near = this.steps.reduce((best, each) => (Math.abs(each - step) < Math.abs(best - step) ? each : best));
-      Object.assign(this.#state, { run, step: String(step), near });
-      this.runs.value = run;
-      this.slider.max = this.steps.length - 1;
-      this.slider.value = this.steps.indexOf(near);
-      this.slider.disabled = this.play.disabled = this.steps.length < 2;
-      this.output.textContent = near.toLocaleString("en").replace(",", " ");
-      this.slider.setAttribute("aria-valuetext", `step ${near}`);
+      this.text.value = String(Problem.fromTokens(this.#state.ids, TASK));
+    } catch {
+      this.text.value = ""; // the line above the maps says why
+    }
+  }
+
+  /** Let the controls stand at a run and a step. */
+  #mark(run, near) {
+    this.steps = Object.keys(this.listed[run]).map(Number).sort((a, b) => a - b);
+    this.runs.value = run;
+    this.slider.max = this.steps.length - 1;
+    this.slider.value = this.steps.indexOf(near);
+    this.slider.disabled = this.play.disabled = this.steps.length < 2;
+    this.output.textContent = near.toLocaleString("en").replace(",", " ");
+    this.slider.setAttribute("aria-valuetext", `step ${near}`);
+  }
+
+  /** Take a run and its step nearest to the one asked for; until its weights are there, what is shown is of the last. */
+  async #load(run, step) {
+    const steps = Object.keys(this.listed[run]).map(Number);
+    const near = steps.reduce((best, each) => (Math.abs(each - step) < Math.abs(best - step) ? each : best));
+    const asked = (this.#asked = `${run} ${near}`);
+    this.#mark(run, near);
+    this.live.classList.add("stale");
+    try {
       const weights = await weightsOf(run, near, this.listed[run][near]);
-      if (this.#state.run !== run || this.#state.near !== near) return; // something else was asked meanwhile
+      if (this.#asked !== asked) return; // something else was asked meanwhile
       this.#weights = weights;
+      Object.assign(this.#state, { run, step: String(near), near });
       this.#fault("weights", "");
       this.#show();
     } catch (error) {
+      if (this.#asked !== asked) return;
       this.#stop();
+      if (this.#state.near !== undefined) this.#mark(this.#state.run, this.#state.near); // what is shown still
       this.#fault("weights", error.message);
     }
+  }
+
+  #choosing(run, step) {
+    this.#fault("link", "");
+    this.#load(run, step);
   }
 
   #go() {
     this.play.textContent = "Stop";
     if (this.slider.valueAsNumber === this.steps.length - 1) this.slider.value = 0;
     const next = async () => {
-      await this.#load(this.#state.run, this.steps[this.slider.valueAsNumber]);
+      await this.#load(this.runs.value, this.steps[this.slider.valueAsNumber]);
       if (!this.#timer) return;
       if (this.slider.valueAsNumber === this.steps.length - 1) return this.#stop();
       this.slider.value = this.slider.valueAsNumber + 1;
@@ -259,27 +307,29 @@ class AssignAdd extends HTMLElement {
   #show() {
     const { ids } = this.#state;
     this.live.classList.toggle("waiting", !this.#revealed);
-    if (!ids || !this.#weights || !this.#revealed) return;
+    if (!ids || !this.#weights) return;
+    this.#showTokens();
+    if (!this.#revealed) return;
     const alter = alteration(this.#weights, TASK, ids, this.#settings);
     this.acts = trace(this.#weights, ids, alter);
+    if (!this.measure.disabled) this.accuracy.textContent = ""; // it was of what stood here before
     const odds = softmax(this.acts.logits, TASK.numbers), answer = odds.indexOf(Math.max(...odds));
     let right = null, fault = "";
     try {
       const problem = Problem.fromTokens(ids, TASK);
       [right, this.#state.problem] = [problem.answer, String(problem)];
     } catch (error) {
-      fault = `No problem: ${error.message}. `;
+      fault = `These tokens spell no problem: ${error.message}. `;
     }
     const packed = right !== null && String(Problem.parse(this.#state.problem, TASK).tokens()) === String(ids);
     this.verdict.replaceChildren(fault, "The network says ", make("strong", { text: String(answer) }), `, with probability ${share(odds[answer])}`,
-      right === null ? "." : answer === right ? ": right." : `: wrong, the answer is ${right} (probability ${share(odds[right])}).`);
+      right === null ? "." : answer === right ? ": right." : `; right is ${right} (probability ${share(odds[right])}).`);
     if (alter) {
       const { logits } = trace(this.#weights, ids);
       this.verdict.append(` Unchanged it says ${logits.indexOf(Math.max(...logits))}.`);
     }
-    if (this.hasAttribute("predict")) this.verdict.prepend(`You said ${this.prediction.value}. `);
+    if (this.hasAttribute("predict")) this.verdict.append(` You said ${this.#guess}.`);
     this.verdict.dataset.right = String(answer === right);
-    this.#showTokens();
     for (const layer of [0, 1]) this.#showLayer(layer);
     this.#choose(this.#chosen.layer, this.#chosen.query, this.#chosen.key ?? this.#mostRead(1, TASK.last));
     this.#showLens(right);
@@ -287,7 +337,9 @@ class AssignAdd extends HTMLElement {
     if (this.hasAttribute("address")) {
       const what = packed ? { problem: this.#state.problem } : { tokens: ids.map((id) => TASK.names[id]).join(" ") };
       const changed = Object.fromEntries(Object.entries(this.#settings).filter(([name, value]) => value !== SETTINGS[name].none));
-      history.replaceState(null, "", `?${new URLSearchParams({ ...what, run: this.#state.run, step: this.#state.near, ...changed })}`);
+      const state = `?${new URLSearchParams({ ...what, run: this.#state.run, step: this.#state.near, ...changed })}${location.hash}`;
+      clearTimeout(this.#note); // browsers allow a page few changes of its address in a short time
+      this.#note = setTimeout(() => history.replaceState(null, "", state), 300);
     }
   }
 
@@ -303,10 +355,9 @@ class AssignAdd extends HTMLElement {
         select.addEventListener("change", () => {
           this.#state.ids = this.#state.ids.with(place, Number(select.value));
           this.#fault("problem", "");
+          this.#revealed = !this.hasAttribute("predict");
+          this.#spell();
           this.#show();
-          try {
-            this.text.value = String(Problem.fromTokens(this.#state.ids, TASK));
-          } catch { /* what the tokens spell is no problem: the line above says so */ }
         });
         return select;
       }));
@@ -319,7 +370,7 @@ class AssignAdd extends HTMLElement {
     if (!box.childElementCount) {
       const head = make("tr", {}, make("td"), ...names.map(() => make("th", { scope: "col" })));
       const rows = names.map((_, query) => make("tr", {}, make("th", { scope: "row" }), ...names.map((_, key) => make("td", key > query ? { class: "later" } : { tabindex: -1 }))));
-      box.append(make("table", { class: "attention" }, make("caption", { text: `Layer ${layer + 1}: each row reads columns` }), make("thead", {}, head), make("tbody", {}, ...rows)));
+      box.append(make("table", { class: "attention" }, make("caption", { text: `Layer ${layer + 1}: how much each row reads of each column, in percent (below 10 not printed)` }), make("thead", {}, head), make("tbody", {}, ...rows)));
       const pick = (event) => {
         const cell = event.target.closest("td[tabindex]");
         if (cell) this.#choose(layer, cell.parentElement.rowIndex - 1, cell.cellIndex - 1);
@@ -363,13 +414,15 @@ class AssignAdd extends HTMLElement {
       cell.tabIndex = 0;
       if (focus && each === layer) cell.focus();
     }
-    const at = (place) => `${TASK.names[this.#state.ids[place]]} at ${place}`, spot = query * TASK.length + key;
+    const at = (place) => `${TASK.names[this.#state.ids[place]]} (position ${place})`, spot = query * TASK.length + key;
     const names = PARTS.slice(0, layer + 2), parts = partsOf(this.#weights, this.acts, layer, query, key);
     const score = this.acts.scores[layer][spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
+    const row = [query * TASK.length, (query + 1) * TASK.length], soft = softmax(this.acts.scores[layer].subarray(...row), TASK.length);
+    const set = soft.some((weight, place) => Math.abs(weight - this.acts.pattern[layer][row[0] + place]) > 0.005);
     const said = Math.abs(changed) < 0.05 ? "" : `, of which ${changed.toFixed(1)} by the change`;
-    this.reading.textContent = `Layer ${layer + 1}: ${at(query)} reads ${at(key)} with weight ${this.acts.pattern[layer][spot].toFixed(2)} (score ${score.toFixed(1)}${said}).`;
+    this.reading.textContent = `Layer ${layer + 1}: ${at(query)} reads ${at(key)} with weight ${this.acts.pattern[layer][spot].toFixed(2)}; score ${score.toFixed(1)}${said}${set ? "; the weight is set by a switch" : ""}.`;
     const rows = names.map((name, i) => make("tr", {}, make("th", { scope: "row", text: name }), ...names.map((_, j) => make("td", { text: parts[i][j].toFixed(1) }))));
-    this.terms.replaceChildren(make("table", { class: "terms" }, make("caption", { text: "The score, by what the query (rows) and the key (columns) hold" }),
+    this.terms.replaceChildren(make("table", { class: "terms" }, make("caption", { text: `The parts of this score of layer ${layer + 1}, which add up to it: what the reader holds (rows) and what is read (columns)` }),
       make("thead", {}, make("tr", {}, make("td"), ...names.map((name) => make("th", { scope: "col", text: name })))), make("tbody", {}, ...rows)));
   }
 
@@ -379,7 +432,7 @@ class AssignAdd extends HTMLElement {
       return make("tr", {}, make("th", { scope: "row", text: STAGES[stage] }), make("td", { text: String(best) }), make("td", { text: odds[best].toFixed(2) }), make("td", { text: right === null ? "" : odds[right].toFixed(2) }));
     });
     const head = ["read at =", "likeliest", "its probability", "the answer's"].map((text) => make("th", { scope: "col", text }));
-    this.lens.replaceChildren(make("table", { class: "lens" }, make("caption", { text: "The stream at = read through the unembedding" }), make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
+    this.lens.replaceChildren(make("table", { class: "lens" }, make("caption", { text: `The stream at = read through the unembedding; chance is ${(1 / TASK.numbers).toFixed(2)}` }), make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
   }
 
   #showCircle(odds, answer, right) {
@@ -397,7 +450,7 @@ class AssignAdd extends HTMLElement {
       }
     }
     drawing.append(draw("text", { x: 0, y: 8, class: "middle" }, String(answer)));
-    this.circle.replaceChildren(drawing, make("p", { class: "caption", text: "Logits around the circle modulo 59; in brackets the true answer" }));
+    this.circle.replaceChildren(drawing, make("p", { class: "caption", text: "The 59 logits around a circle: the longer a line, the larger; in brackets the right answer" }));
   }
 }
 

@@ -3,13 +3,13 @@ import { times } from "./network.js";
 
 /** What can be set, by name: its words, and its values from least to most with the one that changes nothing. */
 export const SETTINGS = {
-  numbers: { words: "assigned numbers read evenly in layer 1", least: 0, most: 1, step: 1, none: 0 },
-  equal: { words: "= reads evenly in layer 1", least: 0, most: 1, step: 1, none: 0 },
-  ideal: { words: "= reads the two numbers to add, and nothing else, in layer 2", least: 0, most: 1, step: 1, none: 0 },
+  numbers: { words: "layer 1: assigned numbers read evenly", least: 0, most: 1, step: 1, none: 0 },
+  equal: { words: "layer 1: = reads evenly", least: 0, most: 1, step: 1, none: 0 },
+  ideal: { words: "layer 2: = reads the two numbers to add, and nothing else", least: 0, most: 1, step: 1, none: 0 },
   mlp: { words: "no MLP", least: 0, most: 1, step: 1, none: 0 },
-  places: { words: "positions in the scores of layer 1, times", least: 0, most: 2, step: 0.25, none: 1 },
-  names: { words: "names in the scores of = in layer 2, times", least: 0, most: 2, step: 0.25, none: 1 },
-  shift: { words: "= looks for a variable so many letters further", least: 0, most: 11, step: 1, none: 0 },
+  places: { words: "layer 1: strength of positions in its scores", least: 0, most: 2, step: 0.25, none: 1 },
+  names: { words: "layer 2: strength of names in the scores of =", least: 0, most: 2, step: 0.25, none: 1 },
+  shift: { words: "layer 2: = looks for a later letter, by", least: 0, most: 11, step: 1, none: 0 },
 };
 
 /** The settings that change nothing. */
@@ -69,6 +69,7 @@ export function alteration(w, task, tokens, settings) {
     pattern1: (pattern) => {
       if (settings.ideal) {
         const found = [task.left, task.right].map((side) => (tokens[side] < task.firstVariable ? side : tokens.indexOf(tokens[side]) + 1));
+        if (found.some((place) => place === 0 || tokens[place] >= task.numbers)) return pattern; // an operand has no number
         pattern.fill(0, last * n);
         for (const place of found) pattern[last * n + place] += 0.5;
       }
