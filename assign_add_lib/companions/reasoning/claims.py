@@ -85,7 +85,7 @@ CLAIMS: tuple[Claim, ...] = (
           "A solved graph stays solved when the discrete loop goes on.",
           "share of nodes right 16 iterations after the depth, less that at the depth, corrected arm",
           lambda seed: seed["iteration", "corrected", "+16 iterations"] - seed["iteration", "corrected", "+0 iterations"],
-          -0.01, of=SOURCE, where="14_reasoning: Iteration by iteration"),
+          -0.01, of=SOURCE, where="14_reasoning: Round by round"),
     Claim("wrong values are mended", GROUP, PAPER,
           "The corrected arm recovers from wrong values at one iteration.",
           "share of nodes right 8 iterations after 20% of the values were made wrong",
