@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from loops import draw_few, untrained_seed
 from small import CONFIG
 from tiny import TinyLearner, tiny, tiny_sweep
 
@@ -20,6 +21,13 @@ torch.set_num_threads(1)
 @pytest.fixture(scope="session")
 def root():
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def seed(monkeypatch):
+    """A seed of the reasoning companion whose runs have not begun, with few test graphs."""
+    draw_few(monkeypatch)
+    return untrained_seed()
 
 
 @pytest.fixture

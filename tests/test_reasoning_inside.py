@@ -4,20 +4,9 @@ import math
 
 import pytest
 import torch
-from loops import draw_few, untrained_seed
 
 from assign_add_lib.companions.reasoning import inside, seeds
 from assign_add_lib.companions.reasoning.data import EQUALS, SEP, VARIABLE, sample_graphs, text, write
-
-
-@pytest.fixture(scope="module")
-def seed():
-    return untrained_seed()
-
-
-@pytest.fixture(autouse=True)
-def few(monkeypatch):
-    draw_few(monkeypatch)
 
 
 def test_heads_and_waves_have_rows_for_the_trained_and_the_untrained(seed):

@@ -1,21 +1,10 @@
 """Reasoning in a loop: the runs of a seed and what they are tested on."""
 
-import pytest
 import torch
-from loops import draw_few, untrained_seed
+from loops import untrained_seed
 
 from assign_add_lib.companions.reasoning import seeds
 from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
-
-
-@pytest.fixture(scope="module")
-def seed():
-    return untrained_seed()
-
-
-@pytest.fixture(autouse=True)
-def few(monkeypatch):
-    draw_few(monkeypatch)
 
 
 def test_test_graphs_are_of_the_size_and_depth_asked_for(seed):

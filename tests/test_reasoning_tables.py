@@ -4,22 +4,11 @@ from itertools import islice
 
 import pytest
 import torch
-from loops import draw_few, untrained_seed
 
 from assign_add_lib.companions.reasoning import seeds, tables
 from assign_add_lib.companions.reasoning.data import write
 from assign_add_lib.companions.reasoning.model import LOOPED, iterate
 from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
-
-
-@pytest.fixture(scope="module")
-def seed():
-    return untrained_seed()
-
-
-@pytest.fixture(autouse=True)
-def few(monkeypatch):
-    draw_few(monkeypatch)
 
 
 def test_accuracies_count_nodes_and_whole_graphs(seed):

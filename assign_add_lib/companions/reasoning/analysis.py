@@ -119,14 +119,20 @@ def before_the_last(graphs: Graphs, others: Graphs | None = None) -> tuple[Tenso
     return factors, here, here[:, None] + 2 * missing.clamp(max=0)
 
 
-@torch.no_grad()
-def readings(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Tensor:
-    """What the heads of a layer, counted from 0, read at `places` (graph,) before the last: (graph, head, d_head)."""
+def _entering(network: Network, graphs: Graphs, layer: int) -> tuple[Layer, Tensor]:
+    """A layer, counted from 0, and the stream (graph, position, d_model) that enters it before the last node is computed."""
     factors, *_ = before_the_last(graphs)
     resid, layers = network.embed(factors), network.blocks[0].layers
     for each in layers[:layer]:
         resid = each(resid)
-    return layers[layer].read(resid)[torch.arange(len(places)), :, places]
+    return layers[layer], resid
+
+
+@torch.no_grad()
+def readings(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Tensor:
+    """What the heads of a layer, counted from 0, read at `places` (graph,) before the last: (graph, head, d_head)."""
+    reader, resid = _entering(network, graphs, layer)
+    return reader.read(resid)[torch.arange(len(places)), :, places]
 
 
 @torch.no_grad()
@@ -138,12 +144,9 @@ def last_values(network: Network, factors: Tensor, here: Tensor) -> Tensor:
 @torch.no_grad()
 def weights_at(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Tensor:
     """The attention weights (graph, head, key) of a layer, counted from 0, at `places` (graph,) before the last."""
-    factors, *_ = before_the_last(graphs)
-    resid, layers = network.embed(factors), network.blocks[0].layers
-    for each in layers[:layer]:
-        resid = each(resid)
-    q, k, _ = layers[layer].queries_keys_values(resid)
-    scores = q @ k.mT / q.shape[-1] ** 0.5 + layers[layer].mask(q.shape[2], k.shape[2])
+    reader, resid = _entering(network, graphs, layer)
+    q, k, _ = reader.queries_keys_values(resid)
+    scores = q @ k.mT / q.shape[-1] ** 0.5 + reader.mask(q.shape[2], k.shape[2])
     return scores[torch.arange(len(places)), :, places].softmax(-1)
 
 

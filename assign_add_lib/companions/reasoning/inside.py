@@ -34,6 +34,12 @@ def with_three_operands(graphs: Graphs) -> Graphs:
     return graphs.rows(graphs.adds[:, -1] == FAN_IN)
 
 
+def ages(graphs: Graphs) -> Tensor:
+    """How many iterations before the last node each of its operands was computed, (graph, FAN_IN); 0 for none."""
+    operands = graphs.operands[:, -1]
+    return torch.where(operands < 0, 0, graphs.depths[:, -1:] - graphs.depths.gather(1, operands.clamp(min=0)))
+
+
 def heads(seed: ReasoningSeed) -> Table:
     """How each head's output at a definition depends on each operand, and what of each factor its OV map moves; untrained too."""
     table, graphs = {}, with_three_operands(seed.graphs(1))
@@ -86,14 +92,14 @@ def exchanges(seed: ReasoningSeed) -> Table:
     """
     graphs, others = two_runs(seed)
     _, here, places = before_the_last(graphs)
-    sums, ages = sums_of_groups(graphs, others), graphs.depths[:, -1:] - graphs.depths.gather(1, graphs.operands[:, -1])
+    sums, waited = sums_of_groups(graphs, others), ages(graphs)
     table, every = {("graphs", "number"): float(len(here))}, torch.ones(len(here), dtype=torch.bool)
     for name, network in seed.networks():
         n = network.blocks[0].layers[0].heads
         cases = [
             (f"layer 1, at operand {i + 1}, {age}", 0, range(n), places[:, i], chosen)
             for i in range(FAN_IN)
-            for age, chosen in (("fresh", ages[:, i] == 1), ("older", ages[:, i] > 1))
+            for age, chosen in (("fresh", waited[:, i] == 1), ("older", waited[:, i] > 1))
         ]
         cases += [("layer 1, at the sum", 0, range(n), here, every)]
         for size in range(n + 1):
@@ -121,8 +127,7 @@ def sources(seed: ReasoningSeed) -> Table:
     """
     generator, table = torch.Generator().manual_seed(5_000_000 + seed.seed), {}
     graphs = seed.graphs(1, 4 * GRAPHS)
-    operands = graphs.operands[:, -1]
-    older = (operands >= 0) & (graphs.depths[:, -1:] - graphs.depths.gather(1, operands.clamp(min=0)) > 1)
+    older = ages(graphs) > 1
     graphs, older = graphs.rows(older.any(1)), older[older.any(1)]
     (factors, here, stands), tokens, row = before_the_last(graphs), write(graphs), torch.arange(len(older))
     slot, P = older.int().argmax(1), graphs.vocabulary.modulus  # the first of these operands
@@ -206,8 +211,7 @@ def attended(seed: ReasoningSeed) -> Table:
         "itself": offset == 0,
         "before": offset == 2 * adds[:, None] + 1,
     }
-    first = drawn.operands[:, -1, 0]
-    older = (first >= 0) & (drawn.depths[:, -1] - drawn.depths.gather(1, first.clamp(min=0)[:, None])[:, 0] > 1)
+    first, older = drawn.operands[:, -1, 0], ages(drawn)[:, 0] > 1
     its, own = tokens.node == first[:, None], position == places[:, :1]
     mentions = its & ~tokens.defines & ~own
     beside = {"itself": own, "definition": its & tokens.defines, "mentions": mentions}

@@ -22,12 +22,14 @@ export class Task {
   }
 }
 
-/** A piece of the reader's text as Python's repr writes ASCII, shortened. */
-function shown(text) {
-  const short = text.length <= 40 ? text : `${text.slice(0, 37)}...`;
-  const quote = short.includes("'") && !short.includes('"') ? '"' : "'";
-  return quote + escaped(short.replaceAll("\\", "\\\\").replaceAll(quote, `\\${quote}`)) + quote;
+/** A text as Python's ascii() writes it, in quotes. */
+function quoted(text) {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  return quote + escaped(text.replaceAll("\\", "\\\\").replaceAll(quote, `\\${quote}`)) + quote;
 }
+
+/** A piece of the reader's text, quoted and shortened. */
+const shown = (text) => quoted(text.length <= 40 ? text : `${text.slice(0, 37)}...`);
 
 /** A text with each character outside printable ASCII written as Python writes it: \x.., \u.... or \U......... */
 function escaped(text) {
@@ -73,9 +75,7 @@ export class Problem {
   static parse(text, task = new Task()) {
     if (/[^\x00-\x7f]/.test(text)) {
       const start = Array.from(text).slice(0, 40).join("");
-      const quote = start.includes("'") && !start.includes('"') ? '"' : "'";
-      const held = escaped(start.replaceAll("\\", "\\\\").replaceAll(quote, `\\${quote}`));
-      throw new Error(`the problem holds a character outside ASCII: ${quote}${held}${quote}; ${EXAMPLE}`);
+      throw new Error(`the problem holds a character outside ASCII: ${quoted(start)}; ${EXAMPLE}`);
     }
     const trimmed = text.toLowerCase().replace(new RegExp(`^${SPACE}+|${SPACE}+$`, "g"), "");
     const pieces = trimmed.split(new RegExp(`${SPACE}*[,;\\n]${SPACE}*`)).map((each) => each.replace(new RegExp(`${SPACE}+`, "g"), " "));
