@@ -4,33 +4,33 @@ import json
 import shutil
 from pathlib import Path
 
-from assign_add_lib import handmade
+from assign_add_lib import handmade, load_run
 from assign_add_lib.engine.files import file_sha256, save_tensors
 from assign_add_lib.engine.folder import checkpoint_path
-from assign_add_lib.training import Run
+from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
+from assign_add_lib.training import shipped_runs
+from assign_add_lib.views.explorer import BY_HAND
 
-BY_HAND = "hand-built"
+TRAINED = [f"{kind} train" for kind in ("0-var", "1-var", "2-var")]  # accuracies shown beside a step
 
 
 def put_weights(app, error):
-    """Copy the checkpoints into _static/runs, and list their steps and checksums by run in index.json there."""
+    """Copy the checkpoints into _static/runs, and write index.json there: {run: {step: {checksum, accuracies}}}."""
     if error or app.builder.format != "html":
         return
-    shelf, listed = Path(app.outdir) / "_static/runs", {}
-    runs = [Run.open(name) for name in sorted(Run.shipped(), key=lambda name: int(name.removeprefix("seed-")))]
-    for run in runs:
-        listed[run.name] = {}
+    shelf, sums, listed = Path(app.outdir) / "_static/runs", read_manifest(data_folder()), {}
+    for name in sorted(shipped_runs(), key=lambda name: int(name.removeprefix("seed-"))):
+        run, listed[name] = load_run(name), {}
         for step in run.steps:
-            run.weights(step)  # raises where the file is not as shipped
-            path = checkpoint_path(run.folder, step)
-            there = checkpoint_path(shelf / run.name, step)
-            there.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, there)
-            listed[run.name][step] = file_sha256(there)
+            path = str(checkpoint_path(Path("runs", name), step))
+            (there := Path(app.outdir, "_static", path)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(shipped_file(path), there)
+            right = run.metrics.loc[step, TRAINED].round(3)
+            listed[name][step] = {"sum": sums[path], "right": {column.split()[0]: right[column] for column in TRAINED}}
     there = checkpoint_path(shelf / BY_HAND, 0)
     there.parent.mkdir(parents=True, exist_ok=True)
     save_tensors(there, handmade.weights().tensors())
-    listed[BY_HAND] = {0: file_sha256(there)}
+    listed[BY_HAND] = {0: {"sum": file_sha256(there)}}
     (shelf / "index.json").write_text(json.dumps(listed), "utf-8")
 
 

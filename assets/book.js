@@ -1,15 +1,6 @@
-// Brings a page's views to life; CircuitsVis and the live network are fetched only where a page shows them.
+// Brings a page's views to life; what the live views need is fetched only where a page shows one.
 (() => {
   const here = document.currentScript.src;
-
-  const load = (path) =>
-    new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = new URL(path, here).href;
-      script.onload = resolve;
-      script.onerror = () => reject(new Error(`${script.src} did not load`));
-      document.head.append(script);
-    });
 
   function bindSlider(figure) {
     const frames = JSON.parse(figure.querySelector("script").textContent);
@@ -25,14 +16,12 @@
 
   document.addEventListener("DOMContentLoaded", async () => {
     document.querySelectorAll(".step-slider").forEach(bindSlider);
-    if (document.querySelector("assign-add")) {
+    const views = document.querySelectorAll(".attention-view");
+    if (views.length || document.querySelector("assign-add")) {
       const sheet = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("explorer.css", here).href });
       document.head.append(sheet);
-      await import(new URL("explorer.js", here).href);
-    }
-    if (document.querySelector(".attention-view")) {
-      await load("vendor/circuitsvis/iife.js");
-      await load("attention.js");
+      const [{ drawAttentionView }] = await Promise.all(["attention.js", "explorer.js"].map((name) => import(new URL(name, here).href)));
+      views.forEach(drawAttentionView);
     }
   });
 })();

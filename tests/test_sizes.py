@@ -43,7 +43,7 @@ from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
 from assign_add_lib.theory import coordinates
 from assign_add_lib.training import StudyLearner, TrainConfig
-from assign_add_lib.views import attention, figures, page, slider
+from assign_add_lib.views import attention, explorer, figures, page, slider
 from assign_add_lib.views.figures import style
 
 TASK = Task(7, 4, 12)
@@ -1023,6 +1023,14 @@ def attention_of_this_task():
     with pytest.raises(ValueError, match="single step"):
         attention.attention_slider(WEIGHTS, "a=1, a+6", [0, 10])
     assert "CircuitsVis" in attention.circuitsvis_script()
+
+
+@calls("views.explorer.explorer", "views.explorer.live_script")
+def the_live_network_answers_in_the_study_s_task_alone():
+    for networks in ([WEIGHTS], ["seed-42", WEIGHTS]):
+        with pytest.raises(ValueError, match="the study's task only"):
+            explorer.explorer("a=1, a+6", *networks)
+    assert 'customElements.define("assign-add"' in explorer.live_script()
 
 
 @calls(

@@ -87,8 +87,9 @@ def attention_in_words(patterns: Tensor, names: Sequence[str]) -> str:
 
 
 def attention_view(source: Run | Weights, problem: Problem | str, step: int | None = None, caption: str = READING) -> HTML:
-    """Show both layers' attention on one problem with CircuitsVis: point at a cell to read its weight.
+    """Show both layers' attention on one problem: point at a cell to read its weight.
 
+    A live kernel draws it with CircuitsVis, the site with a table of its own, which keys and screen readers reach.
     Takes and raises what `attention` does.  Where scripts are off, the output is `attention_figure`.
     """
     patterns, names = attention(source, problem, step)
@@ -130,4 +131,4 @@ def circuitsvis_script() -> str:
 
 def _live_scripts() -> str:
     """All that draws an attention view: an output in Colab sees neither the site nor other outputs."""
-    return f"<script>{circuitsvis_script()}{(files(__package__) / 'attention.js').read_text('utf-8')}</script>"
+    return f"<script>{circuitsvis_script()}{(files(__package__) / 'circuitsvis.js').read_text('utf-8')}</script>"

@@ -16,9 +16,11 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from assign_add_lib import Problem, handmade, load_run
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.circuits import variable_identity
-from assign_add_lib.model import forward, trace
+from assign_add_lib.model import Weights, forward, trace
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.task import KINDS
+from assign_add_lib.views.explorer import Asked
+from assign_add_lib.views.explorer import explorer as explorer_view
 
 CASES = json.loads((Path(__file__).parents[1] / "problems.json").read_text("utf-8"))
 RUNS = [("seed-42", 0), ("seed-42", 3000), ("seed-42", 30000), ("seed-0", 2000), ("seed-8", 30000), ("hand-built", 0)]
@@ -184,13 +186,13 @@ def typed(browser, text):
 
 def test_explorer_answers_what_is_typed(explorer):
     browser = explorer()
-    assert said(browser, "verdict") == "The network says 36, with probability above 0.99: right."
+    assert said(browser, "verdict") == "On c=1, b=17, a=42, b+19=? the network says 36, with probability above 0.99: right."
     typed(browser, "a=50, c=2, a+c=?")
     answer, _ = answered("seed-42", 30000, Problem.parse("a=50, c=2, a+c=?").tokens())
-    until(browser, lambda: f"The network says {answer}," in said(browser, "verdict"))
+    until(browser, lambda: f"the network says {answer}," in said(browser, "verdict"))
     typed(browser, "a=50, z+1")
     until(browser, lambda: said(browser, "error") == parsed("a=50, z+1"))
-    assert f"The network says {answer}," in said(browser, "verdict")  # of the last that could be read
+    assert f"the network says {answer}," in said(browser, "verdict")  # of the last that could be read
     assert not errors(browser)
 
 
@@ -239,12 +241,12 @@ def test_explorer_scrubs_and_plays_the_steps(explorer):
     slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
     slider.send_keys(Keys.HOME)
     answer, odds = answered("seed-42", 0, Problem.parse("c=1, b=17, a=42, b+19=?").tokens())
-    until(browser, lambda: f"The network says {answer}, with probability {odds:.2f}" in said(browser, "verdict"))
+    until(browser, lambda: f"the network says {answer}, with probability {odds:.2f}" in said(browser, "verdict"))
     browser.find_element(By.XPATH, "//assign-add//button[text()='Play']").click()
     until(browser, lambda: load_run("seed-42").steps[2] <= int(browser.current_url.split("step=")[1]))
     browser.find_element(By.XPATH, "//assign-add//button[text()='Stop']").click()
     Select(browser.find_element(By.CSS_SELECTOR, "assign-add .controls select")).select_by_visible_text("hand-built")
-    until(browser, lambda: "The network says 36" in said(browser, "verdict") and "run=hand-built&step=0" in browser.current_url)
+    until(browser, lambda: "the network says 36" in said(browser, "verdict") and "run=hand-built&step=0" in browser.current_url)
     assert not errors(browser)
 
 
@@ -266,7 +268,7 @@ def test_a_bad_link_gets_one_line(explorer, link, words):
     slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
     slider.send_keys(Keys.HOME, Keys.END)  # and all else goes on
     typed(browser, "3+4=?")
-    until(browser, lambda: said(browser, "verdict").startswith("The network says 7,"))
+    until(browser, lambda: said(browser, "verdict").startswith("On 3+4=? the network says 7,"))
     assert not errors(browser)
 
 
@@ -302,7 +304,7 @@ def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(damage, browser, tmp
         typed(browser, "3+4=?")
         slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
         slider.send_keys(Keys.END)  # the others go on
-        until(browser, lambda: said(browser, "verdict").startswith("The network says 7"))
+        until(browser, lambda: said(browser, "verdict").startswith("On 3+4=? the network says 7"))
     browser.get_log("browser")
 
 
@@ -359,7 +361,7 @@ def test_without_a_change_nothing_is_altered(page, browser):
 
 def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
     browser = explorer("?problem=a%3D3%2C+b%3D50%2C+a%2B4%3D%3F&shift=1")
-    assert said(browser, "verdict") == "The network says 54, with probability above 0.99; right is 7 " \
+    assert said(browser, "verdict") == "On a=3, b=50, a+4=? the network says 54, with probability above 0.99; right is 7 " \
         "(probability below 0.01). Unchanged it says 7."  # fmt: skip
     w, tokens = weights("seed-42", 30000), Problem.parse("a=3, b=50, a+4=?").tokens()[None]
     shifted = iv.identity_term(w, tokens, variable_identity(w).roll(1, 1)) - iv.identity_term(w, tokens)
@@ -375,10 +377,33 @@ def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
 
 def test_explorer_takes_accuracies_on_fresh_problems(explorer):
     browser = explorer("?names=0")
-    browser.find_element(By.CSS_SELECTOR, "assign-add .fresh button").send_keys(Keys.ENTER)
-    until(browser, lambda: said(browser, "fresh").endswith("."))
-    shares = [float(each) for each in re.findall(r"\d\.\d\d", said(browser, "fresh"))]
+    browser.find_element(By.CSS_SELECTOR, "assign-add .more button:nth-of-type(2)").send_keys(Keys.ENTER)
+    until(browser, lambda: said(browser, "more div").endswith("."))
+    shares = [float(each) for each in re.findall(r"\d\.\d\d", said(browser, "more div"))]
     assert len(shares) == 4 and shares[0] > 0.95 and max(shares[1:]) < 0.6
+
+
+def test_two_networks_stand_beside_each_other(explorer):
+    browser = explorer("?problem=a%3D3%2C+b%3D50%2C+a%2B4%3D%3F&step2=0")
+    verdicts = lambda: [each.text for each in browser.find_elements(By.CSS_SELECTOR, "assign-add[address] .verdict")]  # noqa: E731
+    untrained, _ = answered("seed-42", 0, Problem.parse("a=3, b=50, a+4=?").tokens())
+    until(browser, lambda: len(verdicts()) == 2 and f"says {untrained}," in verdicts()[1])
+    assert "says 7," in verdicts()[0]
+    browser.find_element(By.CSS_SELECTOR, "assign-add[address] [role='gridcell'][tabindex='0']").send_keys(Keys.ARROW_UP)
+    readings = [each.text for each in browser.find_elements(By.CSS_SELECTOR, "assign-add[address] .reading")]
+    assert len(readings) == 2 and all("4 (position 14) reads" in each for each in readings) and readings[0] != readings[1]
+    browser.find_elements(By.CSS_SELECTOR, "assign-add .changes summary")[1].send_keys(Keys.ENTER)
+    browser.find_elements(By.NAME, "ideal")[1].send_keys(Keys.SPACE)
+    until(browser, lambda: "run2=seed-42&step2=0&ideal2=1" in browser.current_url and "ideal=1" not in browser.current_url)
+    state = browser.current_url
+    explorer(state[state.index("?") :])
+    until(browser, lambda: len(verdicts()) == 2 and "Unchanged it says" in verdicts()[1])
+    button = browser.find_element(By.XPATH, "//assign-add//button[text()='Close the second network']")
+    button.send_keys(Keys.ENTER)
+    until(browser, lambda: "run2" not in browser.current_url and len(verdicts()) == 1)
+    button.send_keys(Keys.ENTER)
+    until(browser, lambda: len(verdicts()) == 2 and verdicts()[0] == verdicts()[1])
+    assert not errors(browser)
 
 
 def test_a_prediction_comes_before_the_answer(explorer):
@@ -392,7 +417,7 @@ def test_a_prediction_comes_before_the_answer(explorer):
     guess.find_element(By.TAG_NAME, "input").send_keys("24", Keys.ENTER)
     until(browser, lambda: verdict.is_displayed())
     answer, _ = answered("seed-42", 1900, Problem.parse("f=49, c=12, f+34=?").tokens())
-    assert verdict.text.startswith(f"The network says {answer},") and verdict.text.endswith("You said 24.")
+    assert verdict.text.startswith(f"On f=49, c=12, f+34=? the network says {answer},") and verdict.text.endswith("You said 24.")
     assert answer == 12 + 34  # as the page would have it: the other number
     field = second.find_element(By.CSS_SELECTOR, ".problem input")
     field.send_keys(Keys.CONTROL, "a")
@@ -407,3 +432,21 @@ def test_what_the_page_says_of_its_examples_holds(site):
     assert answers == {1900: (19 + 42) % 59, 30000: 36}
     metrics = load_run("seed-42").metrics.loc[1900]
     assert metrics["0-var train"] == 1 and metrics["1-var train"] == pytest.approx(0.56, abs=0.005)
+
+
+def test_an_output_of_a_notebook_answers_without_the_site(browser, tmp_path, monkeypatch):
+    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
+    own = Weights.init(seed=1)
+    output = explorer_view("b=17, b+19=?", Asked("seed-42", 3000, steps=[1500]), own).data
+    (tmp_path / "output.html").write_text(f"<!doctype html><link rel=icon href=data:,>{output}{output}", "utf-8")
+    tokens = Problem.parse("b=17, b+19=?").tokens()[None]
+    answers = [int(forward(each, tokens)[0, -1].argmax()) for each in (load_run("seed-42").weights(3000), own)]
+    with served(tmp_path) as address:
+        show(browser, f"{address}/output.html")
+        until(browser, lambda: all(each.text for each in browser.find_elements(By.CLASS_NAME, "verdict")[:2]))
+        verdicts = browser.find_elements(By.CLASS_NAME, "verdict")
+        assert len(verdicts) == 4 and all(f"says {answer}," in each.text for each, answer in zip(verdicts, answers))
+        browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']").send_keys(Keys.HOME)
+        until(browser, lambda: browser.find_element(By.CSS_SELECTOR, "assign-add output").text.startswith("1"))
+        assert not errors(browser)
+        assert {url for url in requests(browser) if not url.startswith("data:")} == {f"{address}/output.html"}

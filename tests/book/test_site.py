@@ -71,13 +71,20 @@ def test_mathematics_is_drawn(page, browser):
 
 @pytest.mark.parametrize("page", pages_with("attention-view"), indirect=True)
 def test_attention_is_drawn(page, browser):
-    canvases = browser.find_elements(By.CSS_SELECTOR, ".attention-view canvas")
-    assert canvases
-    for canvas in canvases:
-        width, colours = browser.execute_script(COLOURS, canvas)
-        assert width >= 250 and colours > 20
+    for figure in browser.find_elements(By.CLASS_NAME, "attention-view"):
+        assert len(browser.execute_script(CELLS, figure)) > 5
+        start = figure.find_element(By.CSS_SELECTOR, "[role='gridcell'][tabindex='0']")
+        words = figure.find_element(By.CLASS_NAME, "reading").text
+        assert words.startswith("Layer 2: = (position 15) reads ")
+        start.send_keys(Keys.ARROW_UP)
+        assert "(position 14) reads" in figure.find_element(By.CLASS_NAME, "reading").text
+        assert browser.switch_to.active_element.get_attribute("aria-label") in figure.find_element(By.CLASS_NAME, "reading").text
 
 
+CELLS = """
+const cells = [...arguments[0].querySelectorAll("[role='gridcell']")];
+return [...new Set(cells.map((cell) => getComputedStyle(cell).backgroundColor))];
+"""
 COLOURS = """
 const canvas = arguments[0];
 const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -154,7 +161,7 @@ const texts = [...document.body.querySelectorAll("*:not(script, style, mjx-assis
 """
 PICTURES = f"""
 {TEXTS}
-return [...document.querySelectorAll("article img, article .attention-view .view")].map((element) => ({{
+return [...document.querySelectorAll("article img, article .attention-view .view:has(img)")].map((element) => ({{
   alt: element.alt, lightness: luminance(ground(element)), filter: getComputedStyle(element).filter }}));
 """
 

@@ -92,6 +92,9 @@ export function times(x, W, d, m) {
 /** The sum of two matrices of one shape. */
 export const plus = (x, y) => x.map((value, i) => value + y[i]);
 
+/** The place of the largest value. */
+export const largest = (values) => values.indexOf(Math.max(...values));
+
 /** Scores of all queries for all keys that they may see, q (n, d) and k (n, d) -> (n, n), -Infinity for what comes later. */
 function scoresOf(q, k, d) {
   const n = q.length / d, scores = new Float32Array(n * n).fill(-Infinity);

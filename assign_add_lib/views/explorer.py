@@ -1,0 +1,115 @@
+"""The live network: trained networks that answer in the page, asked by the reader; no kernel stands behind it."""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import NamedTuple
+
+import torch
+from IPython.display import HTML
+from safetensors.torch import save
+
+from .. import handmade
+from ..engine.manifest import data_folder
+from ..model import Weights
+from ..task import STUDY, Problem
+from ..training import Run, load_run
+from .attention import attention, attention_figure, attention_in_words
+from .page import img_element, is_static, picture_of
+
+BY_HAND = "hand-built"  # what the network of `handmade` is called among the runs
+PARTS = ("tokens", "changes", "attention", "score", "stream", "circle", "accuracy")
+# each after what it imports
+MODULES = ("elements", "network", "problem", "interventions", "attention", "shelf", "pane", "explorer")
+
+
+class Asked(NamedTuple):
+    """A network to ask: a run, weights, or the name of a shipped run or of the network written by hand.
+
+    `changes` holds settings of the live network by name, such as `{"shift": 1}`: see `interventions.js`.  In a notebook a
+    reader can move among `steps`; on the site, among all that are shipped.
+    """
+
+    source: Run | Weights | str
+    step: int | None = None
+    changes: Mapping[str, float] = {}
+    steps: Sequence[int] = ()
+
+
+def explorer(
+    problem: Problem | str,
+    *networks: Asked | Run | Weights | str,
+    shows: Sequence[str] = PARTS,
+    predict: bool = False,
+    caption: str = "Type a problem, and the network answers here.",
+) -> HTML:
+    """Ask one network, or two beside each other, about a problem that the reader may change.
+
+    `shows` names the parts that are drawn; with `predict`, the reader first says a number.  Raises ValueError for a bad
+    problem, step, part or number of networks, and for a network that is not of the study's task.
+    """
+    asked = [network if isinstance(network, Asked) else Asked(network) for network in networks]
+    if len(asked) not in (1, 2):
+        raise ValueError(f"one network is asked, or two beside each other, not {len(asked)}")
+    if unknown := set(shows) - set(PARTS):
+        raise ValueError(f"there is no part {min(unknown)}; there are {', '.join(PARTS)}")
+    sources = [_network(each.source) for each in asked]
+    if any(source.task != STUDY for source in sources):
+        raise ValueError("the live network answers in the study's task only")
+    problem = Problem.parse(problem) if isinstance(problem, str) else problem
+    attributes, held = {"problem": str(problem), "shows": " ".join(shows)}, {}
+    for side, each, source in zip(("", "2"), asked, sources):
+        name, step, weights = _handed(each, source, f"yours{side}")
+        attributes |= {f"run{side}": name, f"step{side}": step} | {f"{key}{side}": value for key, value in each.changes.items()}
+        held.setdefault(name, {}).update(weights)
+    on_site = is_static() and all(map(_is_shipped, asked))
+    patterns, names = attention(sources[0], problem, asked[0].step)
+    picture = img_element(picture_of(attention_figure(patterns, names), attention_in_words(patterns, names)))
+    data = "" if on_site else f'<script type="application/json">{json.dumps(held)}</script>'
+    written = "".join(f' {key}="{html.escape(str(value))}"' for key, value in attributes.items()) + " predict" * predict
+    figure = (
+        f'<figure class="explorer-view"><assign-add{written}>{picture}{data}</assign-add>'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+    )
+    return HTML(figure if is_static() else figure + _live())
+
+
+def _network(source: Run | Weights | str) -> Run | Weights:
+    if isinstance(source, str):
+        return handmade.weights() if source == BY_HAND else load_run(source)
+    return source
+
+
+def _is_shipped(asked: Asked) -> bool:
+    """Whether the site has the weights."""
+    source = asked.source
+    return isinstance(source, str) or (isinstance(source, Run) and source.folder == data_folder() / "runs" / source.name)
+
+
+def _handed(asked: Asked, source: Run | Weights, unnamed: str) -> tuple[str, int, dict[int, str]]:
+    """What a network is called, its step, and its files in base64 by step."""
+
+    def packed(weights: Weights) -> str:
+        return base64.b64encode(save({name: each.contiguous() for name, each in weights.tensors().items()})).decode()
+
+    if isinstance(source, Weights):
+        return asked.source if isinstance(asked.source, str) else unnamed, 0, {0: packed(source.to(torch.float32))}
+    step = source.steps[-1] if asked.step is None else asked.step
+    return source.name, step, {each: packed(source.weights(each).to(torch.half)) for each in {step, *asked.steps}}
+
+
+def live_script() -> str:
+    """The browser code of the live network in one piece, for a page that cannot fetch modules."""
+    folder = files(__package__) / "live"
+    joined = "\n".join((folder / f"{name}.js").read_text("utf-8") for name in MODULES)
+    joined = re.sub(r"(?m)^import .*\n", "", joined).replace("import.meta.url", "document.baseURI")
+    return f"(() => {{\n{re.sub(r'(?m)^export ', '', joined)}\n}})();".replace("</script", r"<\/script")
+
+
+def _live() -> str:
+    """All that an output needs in Jupyter or Colab: it sees neither the site nor other outputs."""
+    sheet = (files(__package__) / "live" / "explorer.css").read_text("utf-8")
+    return f"<style>{sheet}</style><script>{live_script()}</script>"

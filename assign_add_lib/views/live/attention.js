@@ -1,0 +1,104 @@
+// Attention patterns as tables: point at a cell, tap it, or walk with the arrow keys, and a line says who reads whom.
+import { make } from "./elements.js";
+import { largest } from "./network.js";
+
+const FULL = [8, 81, 156]; // the colour of a weight of 1; that of 0 is white
+const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+/** The patterns of some layers, each (query, key) row after row, over one sequence of tokens. */
+export class AttentionMaps {
+  #cells; // [layer][query][key], an element each
+  #names = [];
+  #patterns = [];
+
+  /** `chosen(layer, query, key)` is told whenever the reader picks a cell. */
+  constructor(layers, length, chosen) {
+    Object.assign(this, { length, chosen, at: { layer: layers - 1, query: length - 1, key: 0 } });
+    this.root = make("div", { class: "layers" });
+    this.#cells = Array.from({ length: layers }, (_, layer) => {
+      const cells = Array.from({ length }, (_, query) =>
+        Array.from({ length }, (_, key) => make("td", key > query ? { class: "later" } : { role: "gridcell", tabindex: -1 })));
+      const head = make("tr", { role: "row" }, make("td"), ...cells.map(() => make("th", { scope: "col", role: "columnheader" })));
+      const rows = cells.map((row) => make("tr", { role: "row" }, make("th", { scope: "row", role: "rowheader" }), ...row));
+      const table = make("table", { class: "attention", role: "grid" }, make("caption", { text: `Layer ${layer + 1}: how much each row reads of each column, in percent (from 10 on)` }), make("thead", {}, head), make("tbody", {}, ...rows));
+      const pick = ({ target }) => {
+        const cell = target.closest("td[tabindex]");
+        if (cell) this.chosen(layer, cell.parentElement.rowIndex - 1, cell.cellIndex - 1);
+      };
+      for (const event of ["pointerover", "click", "focusin"]) table.addEventListener(event, pick);
+      table.addEventListener("keydown", (event) => this.#walk(event));
+      this.root.append(make("div", {}, table));
+      return cells;
+    });
+    this.#cells.at(-1).at(-1)[0].tabIndex = 0;
+  }
+
+  /** Show these patterns, on tokens of these names. */
+  show(patterns, names) {
+    this.#patterns = patterns;
+    if (String(names) !== String(this.#names)) {
+      for (const table of this.root.querySelectorAll("table")) {
+        names.forEach((name, place) => {
+          table.tHead.rows[0].cells[place + 1].replaceChildren(make("span", { text: name }));
+          table.tBodies[0].rows[place].cells[0].textContent = name;
+        });
+      }
+      this.#names = names;
+    }
+    this.#cells.forEach((rows, layer) => rows.forEach((row, query) => {
+      for (let key = 0; key <= query; key++) {
+        const weight = patterns[layer][query * this.length + key], cell = row[key], shown = weight.toFixed(3);
+        if (cell.dataset.weight === shown) continue;
+        cell.textContent = weight >= 0.1 ? String(Math.round(100 * weight)) : "";
+        cell.dataset.weight = shown;
+        cell.dataset.dark = String(weight > 0.77); // there white letters stand out as well as black ones
+        cell.style.backgroundColor = `rgb(${FULL.map((channel) => Math.round(255 + weight * (channel - 255)))})`;
+      }
+    }));
+    this.mark(this.at.layer, this.at.query, this.at.key);
+  }
+
+  /** Who reads whom at a cell, in words. */
+  words(layer, query, key) {
+    const token = (place) => `${this.#names[place]} (position ${place})`;
+    return `Layer ${layer + 1}: ${token(query)} reads ${token(key)} with weight ${this.#patterns[layer][query * this.length + key].toFixed(2)}`;
+  }
+
+  /** Let a cell stand out, and be the one that the Tab key reaches. */
+  mark(layer, query, key) {
+    const old = this.#cells[this.at.layer][this.at.query][this.at.key], cell = this.#cells[layer][query][key];
+    old.tabIndex = -1;
+    old.parentElement.classList.remove("chosen");
+    old.classList.remove("chosen");
+    cell.tabIndex = 0;
+    cell.parentElement.classList.add("chosen");
+    cell.classList.add("chosen");
+    cell.setAttribute("aria-label", this.words(layer, query, key));
+    this.at = { layer, query, key };
+  }
+
+  #walk(event) {
+    const move = MOVES[event.key], { layer, query, key } = this.at, last = this.length - 1;
+    if (!move) return;
+    event.preventDefault();
+    const to = Math.min(Math.max(query + move[0], 0), last);
+    this.chosen(layer, to, Math.min(Math.max(key + move[1], 0), to));
+    this.#cells[layer][to][this.at.key].focus();
+  }
+}
+
+/** Put live maps in the place of a figure's picture, from the patterns [layer][query][key] and names that it holds as data. */
+export function drawAttentionView(figure) {
+  const { attention, tokens } = JSON.parse(figure.querySelector("script").textContent);
+  const maps = new AttentionMaps(attention.length, tokens.length, (layer, query, key) => {
+    maps.mark(layer, query, key);
+    reading.textContent = `${maps.words(layer, query, key)}.`;
+  });
+  const reading = make("p", { class: "reading" });
+  const view = figure.querySelector(".view");
+  view.classList.add("live-view");
+  view.replaceChildren(maps.root, reading);
+  maps.show(attention.map((pattern) => pattern.flat()), tokens);
+  maps.chosen(attention.length - 1, tokens.length - 1, largest(attention.at(-1).at(-1)));
+  figure.dataset.drawn = "";
+}

@@ -1,0 +1,24 @@
+// Elements of a page, and of a drawing in it.
+
+/** An element with a text, attributes and children. */
+export function make(tag, { text, ...attributes } = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...(text === undefined ? [] : [text]), ...children);
+  return element;
+}
+
+/** The same for an element of a drawing. */
+export function draw(tag, attributes, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.textContent = text;
+  return element;
+}
+
+/** A table with words for its columns, and rows that each begin with words of their own. */
+export function table(kind, caption, columns, rows) {
+  const head = make("tr", {}, ...columns.map((text) => make("th", { scope: "col", text })));
+  const body = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row", text: name }), ...cells.map((text) => make("td", { text }))));
+  return make("table", { class: kind }, make("caption", { text: caption }), make("thead", {}, head), make("tbody", {}, ...body));
+}

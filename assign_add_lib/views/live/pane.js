@@ -1,0 +1,248 @@
+// One network, asked: which run and step it is, what is changed inside it, and all that it says of sixteen tokens.
+import { AttentionMaps } from "./attention.js";
+import { draw, make, table } from "./elements.js";
+import { SETTINGS, alteration, untouched } from "./interventions.js";
+import { largest, logitsAt, partsOf, softmax, trace } from "./network.js";
+
+const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
+const PARTS = ["token", "position", "from layer 1"];
+const RANGE = [-45, 65]; // of the circle: what the logits of the shipped runs stay within
+
+const share = (value) => (value >= 0.995 ? "above 0.99" : value < 0.005 ? "below 0.01" : value.toFixed(2));
+
+/** The settings that change something. */
+const changes = (settings) => Object.keys(SETTINGS).filter((name) => settings[name] !== SETTINGS[name].none);
+
+export class Pane {
+  weights = null;
+  run = "";
+  step = null; // of the weights that are shown
+  settings = untouched();
+  #asked = ""; // the run and step that were asked for last
+  #timer = 0;
+  #listed = {};
+  #steps = [];
+
+  /**
+   * `shows` holds the parts to be drawn.  `told` is called with what happens: `changed()` when there is something else to show,
+   * `chosen(layer, query, key)` when the reader picks a cell, and `fault(of, line)`, with an empty line when it is mended.
+   */
+  constructor(task, shelf, shows, told) {
+    Object.assign(this, { task, shelf, told });
+    const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
+    const if_ = (name, ...elements) => (shows.has(name) ? elements : []);
+    part("changes", "details", { class: "changes" }, make("summary", { text: "Change the network" }),
+      make("div", {}, ...Object.entries(SETTINGS).map(([name, setting]) => this.#control(name, setting))),
+      part("reset", "button", { type: "button", text: "Undo all changes" }));
+    this.maps = new AttentionMaps(2, task.length, told.chosen);
+    part("root", "div", { class: "pane" },
+      make("div", { class: "controls" },
+        make("label", { text: "Run " }, part("runs", "select")),
+        make("label", { class: "steps", text: "Step " }, part("slider", "input", { type: "range", min: 0, step: 1 })),
+        part("output", "output"),
+        part("play", "button", { type: "button", text: "Play" })),
+      part("right", "p", { class: "right" }),
+      ...if_("changes", this.changes),
+      part("verdict", "p", { class: "verdict", role: "status" }),
+      ...if_("attention", this.maps.root, part("reading", "p", { class: "reading" })),
+      make("div", { class: "below" }, make("div", {}, ...if_("score", part("terms", "div")), ...if_("stream", part("lens", "div"))), ...if_("circle", part("circle", "div"))));
+    this.reset.addEventListener("click", () => {
+      this.adjust({});
+      told.changed();
+    });
+    this.runs.addEventListener("change", () => this.#choose(this.runs.value, this.step));
+    this.slider.addEventListener("input", () => this.#choose(this.runs.value, this.#steps[this.slider.valueAsNumber]));
+    this.play.addEventListener("click", () => (this.#timer ? this.#stop() : this.#go()));
+  }
+
+  /** A switch for what is on or off, a slider for what has more values. */
+  #control(name, { words, least, most, step }) {
+    const onOff = most === 1, output = make("output");
+    const input = make("input", onOff ? { type: "checkbox", name } : { type: "range", name, min: least, max: most, step });
+    input.addEventListener("input", () => {
+      this.settings[name] = onOff ? Number(input.checked) : input.valueAsNumber;
+      if (!onOff) output.textContent = String(this.settings[name]);
+      this.told.fault("settings", "");
+      this.told.changed();
+    });
+    return make("label", {}, ...(onOff ? [input, words] : [words, input, output]));
+  }
+
+  /** Take settings by name, as texts; what is not named changes nothing. */
+  adjust(asked) {
+    let fault = "";
+    for (const [name, { least, most, step, none }] of Object.entries(SETTINGS)) {
+      const text = asked[name] ?? String(none), value = Number(text);
+      if (text.trim() && value >= least && value <= most && (value - least) % step === 0) this.settings[name] = value;
+      else fault = `${name} is a number from ${least} to ${most} in steps of ${step}, not ${text.slice(0, 30)}`;
+      const input = this.changes.querySelector(`[name="${name}"]`);
+      if (input.type === "checkbox") input.checked = this.settings[name] === 1;
+      else [input.value, input.nextSibling.textContent] = [this.settings[name], String(this.settings[name])];
+    }
+    if (changes(this.settings).length) this.changes.open = true;
+    this.told.fault("settings", fault);
+  }
+
+  /** Take a run and a step, as texts; what there is not is said, and the first run or the last step stands in. */
+  async start(run, step) {
+    try {
+      this.#listed = await this.shelf.listing();
+    } catch (error) {
+      return this.told.fault("weights", error.message);
+    }
+    const names = Object.keys(this.#listed), faults = [];
+    this.runs.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
+    if (!Object.hasOwn(this.#listed, run)) {
+      faults.push(`there is no run ${run.slice(0, 30)}; there are ${names.join(", ")}`);
+      run = names.includes("seed-42") ? "seed-42" : names[0];
+    }
+    if (!/^\d+$/.test(step)) {
+      faults.push(`the step is a whole number, not ${step.slice(0, 30)}`);
+      step = Infinity;
+    }
+    this.told.fault("link", faults.join("; "));
+    await this.#load(run, step);
+  }
+
+  /** Let the controls stand at a run and a step. */
+  #mark(run, step) {
+    const right = this.#listed[run][step].right, spaced = String(step).replace(/\B(?=(\d{3})+$)/g, "\u2009");
+    this.#steps = Object.keys(this.#listed[run]).map(Number).sort((a, b) => a - b);
+    this.runs.value = run;
+    this.slider.max = this.#steps.length - 1;
+    this.slider.value = this.#steps.indexOf(step);
+    this.slider.disabled = this.play.disabled = this.#steps.length < 2;
+    this.output.textContent = spaced;
+    this.slider.setAttribute("aria-valuetext", `step ${step}`);
+    this.right.textContent = right ? `Accuracy on trained problems at this step: ${Object.entries(right).map(([kind, value]) => `${kind} ${value.toFixed(2)}`).join(", ")}.` : "";
+  }
+
+  /** Take a run and its step nearest to the one asked for; until its weights are there, what is shown is of the last. */
+  async #load(run, step) {
+    const steps = Object.keys(this.#listed[run]).map(Number), far = (each) => Math.abs(each - Math.min(step, Number.MAX_SAFE_INTEGER));
+    const near = steps.reduce((best, each) => (far(each) < far(best) ? each : best));
+    const asked = (this.#asked = `${run} ${near}`);
+    this.#mark(run, near);
+    this.root.classList.add("stale");
+    try {
+      const weights = await this.shelf.weights(run, near);
+      if (this.#asked !== asked) return; // something else was asked meanwhile
+      Object.assign(this, { weights, run, step: near });
+      this.root.classList.remove("stale");
+      this.told.fault("weights", "");
+      this.told.changed();
+    } catch (error) {
+      if (this.#asked !== asked) return;
+      this.#stop();
+      if (this.step !== null) this.#mark(this.run, this.step); // what is shown still
+      this.told.fault("weights", error.message);
+    }
+  }
+
+  #choose(run, step) {
+    this.told.fault("link", "");
+    this.#load(run, step);
+  }
+
+  #go() {
+    this.play.textContent = "Stop";
+    this.verdict.ariaLive = "off"; // or a screen reader would read all steps
+    if (this.slider.valueAsNumber === this.#steps.length - 1) this.slider.value = 0;
+    const next = async () => {
+      await this.#load(this.runs.value, this.#steps[this.slider.valueAsNumber]);
+      if (!this.#timer) return;
+      if (this.slider.valueAsNumber === this.#steps.length - 1) return this.#stop();
+      this.slider.value = this.slider.valueAsNumber + 1;
+      this.#timer = setTimeout(next, 500);
+    };
+    this.#timer = setTimeout(next, 0);
+  }
+
+  #stop() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    this.play.textContent = "Play";
+    this.verdict.ariaLive = null;
+  }
+
+  /** What distinguishes it, as an address holds it. */
+  get state() {
+    return { run: this.run, step: this.step, ...Object.fromEntries(changes(this.settings).map((name) => [name, this.settings[name]])) };
+  }
+
+  /** What it is called where its results stand alone. */
+  get name() {
+    return `${this.run}, step ${this.step}${changes(this.settings).length ? ", changed" : ""}`;
+  }
+
+  /** What says a number for any tokens, as this network now does. */
+  get asker() {
+    const { task, weights } = this, settings = { ...this.settings };
+    return (ids) => largest(trace(weights, ids, alteration(weights, task, ids, settings)).logits);
+  }
+
+  /** The key that a query reads most. */
+  mostRead(layer, query) {
+    const n = this.task.length;
+    return largest(this.acts.pattern[layer].subarray(query * n, (query + 1) * n));
+  }
+
+  /** Show all that it says of these tokens: `words` names them, `right` is the answer, if they have one. */
+  show(ids, words, right, remark) {
+    const { task, weights } = this, alter = alteration(weights, task, ids, this.settings);
+    this.acts = trace(weights, ids, alter);
+    const odds = softmax(this.acts.logits, task.numbers), answer = largest(odds);
+    const so = right === null ? "." : answer === right ? ": right." : `; right is ${right} (probability ${share(odds[right])}).`;
+    const unchanged = alter ? ` Unchanged it says ${largest(trace(weights, ids).logits)}.` : "";
+    this.verdict.replaceChildren(words, "the network says ", make("strong", { text: String(answer) }), `, with probability ${share(odds[answer])}${so}${unchanged}${remark}`);
+    this.verdict.dataset.right = String(answer === right);
+    if (this.reading) this.maps.show(this.acts.pattern, ids.map((id) => task.names[id]));
+    if (this.lens) this.#showLens(right);
+    if (this.circle) this.#showCircle(answer, right);
+  }
+
+  /** Say what one token reads of another, and of what its score is made. */
+  choose(layer, query, key) {
+    const { acts, task } = this, n = task.length, spot = query * n + key;
+    const parts = partsOf(this.weights, acts, layer, query, key), names = PARTS.slice(0, layer + 2);
+    if (this.reading) {
+      const score = acts.scores[layer][spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
+      const row = [query * n, (query + 1) * n], soft = softmax(acts.scores[layer].subarray(...row), n);
+      const set = soft.some((weight, place) => Math.abs(weight - acts.pattern[layer][row[0] + place]) > 0.005);
+      const by = Math.abs(changed) < 0.05 ? "" : `, of which ${changed.toFixed(1)} by the change`;
+      this.maps.mark(layer, query, key);
+      this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${score.toFixed(1)}${by}${set ? "; the weight is set by a switch" : ""}.`;
+    }
+    const caption = `The parts of this score of layer ${layer + 1}, which add up to it: what the query holds (rows) and what the key holds (columns)`;
+    this.terms?.replaceChildren(table("terms", caption, ["", ...names], names.map((name, i) => [name, ...parts[i].map((part) => part.toFixed(1))])));
+  }
+
+  #showLens(right) {
+    const rows = logitsAt(this.weights, this.acts).map((logits, stage) => {
+      const odds = softmax(logits, this.task.numbers), best = largest(odds);
+      return [STAGES[stage], String(best), odds[best].toFixed(2), right === null ? "" : odds[right].toFixed(2)];
+    });
+    const caption = `The stream at = read through the unembedding; chance is ${(1 / this.task.numbers).toFixed(2)}`;
+    this.lens.replaceChildren(table("lens", caption, ["read at =", "likeliest", "its probability", "the answer's"], rows));
+  }
+
+  #showCircle(answer, right) {
+    const N = this.task.numbers, { logits } = this.acts, most = Math.max(...logits), least = Math.min(...logits);
+    const said = `Logits of the ${N} numbers on a circle. Longest: ${answer}.${right === null ? "" : ` The answer: ${right}.`}`;
+    const drawing = draw("svg", { viewBox: "-130 -130 260 260", role: "img", "aria-label": said });
+    const at = (number, radius) => [radius * Math.sin((2 * Math.PI * number) / N), -radius * Math.cos((2 * Math.PI * number) / N)];
+    const radius = (logit) => 36 + (68 * (Math.min(Math.max(logit, RANGE[0]), RANGE[1]) - RANGE[0])) / (RANGE[1] - RANGE[0]);
+    drawing.append(draw("circle", { r: radius(0) }));
+    for (let number = 0; number < N; number++) {
+      const [[x1, y1], [x2, y2]] = [at(number, 34), at(number, radius(logits[number]))], kind = number === answer ? "said" : "other";
+      drawing.append(draw("line", { x1, y1, x2, y2, class: kind }));
+      const named = [answer, right].includes(number), near = [answer, right].some((each) => each !== null && Math.abs(each - number) < 3);
+      if (named || (number % 5 === 0 && !near)) {
+        const [x, y] = at(number, 116);
+        drawing.append(draw("text", { x, y: y + 4, class: kind }, number === right ? `(${number})` : String(number)));
+      }
+    }
+    drawing.append(draw("text", { x: 0, y: 8, class: "middle" }, String(answer)));
+    this.circle.replaceChildren(drawing, make("p", { class: "caption", text: `The 59 logits around a circle, from ${least.toFixed(1)} to ${most.toFixed(1)}; the dotted ring is 0, in brackets stands the right answer` }));
+  }
+}
