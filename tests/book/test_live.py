@@ -434,6 +434,43 @@ def test_what_the_page_says_of_its_examples_holds(site):
     assert metrics["0-var train"] == 1 and metrics["1-var train"] == pytest.approx(0.56, abs=0.005)
 
 
+def said_of(step, text, put=(), **changed):
+    """What the package says of a problem, tokens put in by position, after a change: the answer, its probability, the reading."""
+    w, tokens = weights("seed-42", step), Problem.parse(text).tokens()
+    for place, name in dict(put).items():
+        tokens[place] = w.task.names(torch.arange(w.task.d_vocab)).index(name)
+    odds = iv.hooked_logits(w.to_transformer_lens(), tokens[None], hooks_for(changed, w, tokens[None]))[0].softmax(0)
+    return int(odds.argmax()), odds.max().item(), trace(w, tokens[None]).pattern[0, 1, 15]
+
+
+def test_what_chapters_say_of_their_examples_holds():
+    for variable in "dfhkl":  # chapter 1
+        answer, odds, _ = said_of(30000, "c=1, b=17, a=42, b+19=?", {13: variable})
+        assert answer == 38 and odds > 0.99
+    answer, odds, read = said_of(1500, "d=30, g=12, g+7=?")  # chapter 3
+    assert answer == 37 and [odds, *read[[1, 3]].tolist()] == pytest.approx([0.51, 0.27, 0.35], abs=0.005)
+    later = {step: said_of(step, "d=30, g=12, g+7=?") for step in load_run("seed-42").steps if step >= 1900}
+    assert {answer for answer, *_ in later.values()} == {19}
+    assert later[2300][2][[1, 3]].tolist() == pytest.approx([0.11, 0.68], abs=0.005)
+    assert said_of(30000, "e=8, f=31, e+20=?")[0] == 28 and said_of(30000, "e=8, f=31, e+20=?", shift=1)[0] == 51  # chapter 9
+    assert said_of(30000, "e=8, f=31, d=11, e+20=?", shift=1)[0] == 51
+    answer, odds, _ = said_of(30000, "e=8, f=31, b=40, c=2, e+b=?", shift=1)
+    assert answer == 33 and odds == pytest.approx(0.76, abs=0.005)
+    answer, odds, read = said_of(30000, "c=1, b=17, a=42, b+19=?", {3: "PAD"})  # chapter 10
+    assert answer == 38 and read[14] == pytest.approx(0.61, abs=0.005) and read.sort().values[-2] < 0.1
+    by_hand = handmade.weights()
+    for number, said in ((19, 38), (5, 10)):
+        tokens = Problem.parse(f"c=1, b=17, a=42, b+{number}=?").tokens()
+        tokens[3] = by_hand.task.pad
+        assert forward(by_hand, tokens[None])[0, -1].argmax() == said
+    answer, odds, read = said_of(8900, "k=5, c=20, 30+k=?")  # chapter 11
+    assert answer == 50 and odds == pytest.approx(0.56, abs=0.005)
+    assert read[14] == pytest.approx(0.99, abs=0.005) and read[[3, 13]].max() < 0.015
+    assert said_of(9100, "k=5, c=20, 30+k=?")[0] == 35
+    beside = {step: said_of(step, "k=5, l=20, 30+k=?")[:2] for step in (9100, 9300, 9900)}
+    assert [answer for answer, _ in beside.values()] == [35, 50, 35] and beside[9100][1] == pytest.approx(0.31, abs=0.005)
+
+
 def test_an_output_of_a_notebook_answers_without_the_site(browser, tmp_path, monkeypatch):
     monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
     own = Weights.init(seed=1)
