@@ -128,8 +128,11 @@ def test_nothing_breaks_out_of_the_page(static):
 
 def test_attention_slider_says_what_each_step_reads(static):
     output = attention_slider(TwoSteps(), TEXT, [0, 300]).data
-    assert [frame["alt"].split(".")[0] for frame in held(output)] == ["Step 0", "Step 300"]
-    assert len(output) < 3 * 40_000
+    data, patterns = held(output), [attention(TwoSteps(), TEXT, step)[0] for step in (0, 300)]
+    assert data["steps"] == [0, 300] and data["tokens"] == attention(TwoSteps(), TEXT)[1]
+    torch.testing.assert_close(torch.tensor(data["attention"]), torch.stack(patterns), atol=5e-4, rtol=0)
+    assert 'alt="Step 300. Attention of both layers' in output and len(output) < 60_000
+    assert re.search('<input type="range" min="0" max="1" value="1" aria-valuetext="300"', output)
 
 
 def test_unknown_step_lists_what_there_is():

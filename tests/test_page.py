@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 from small import held, line
 
-from assign_add_lib.views.page import figure_element, img_element, is_static, picture_of
+from assign_add_lib.views.page import figure_element, img_element, is_static, light, picture_of
 
 
 @pytest.mark.parametrize("value, static", [("static", True), ("live", False), ("", False), (None, False)])
@@ -34,6 +34,15 @@ def test_a_picture_holds_the_drawing():
     pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
     assert pixels.shape == (450, 600, 3) and len(content) < 2000
     assert (pixels[:, :299] == (0x20, 0x40, 0x80)).all() and (pixels[:, 301:] == 255).all()
+
+
+def test_few_colours_are_near_the_many():
+    """A map in 4000 shades of two colours: no shade is taken for a distant one."""
+    ramp = np.linspace(0, 1, 4000)[:, None] * ((0x20, 0x40, 0x80) - np.array((250, 240, 90))) + (250, 240, 90)
+    image = Image.fromarray(np.tile(ramp.round().astype(np.uint8)[None], (3, 1, 1)))
+    few = light(image)
+    moved = np.abs(np.asarray(few.convert("RGB")).astype(int) - np.asarray(image).astype(int))
+    assert len(few.getcolors()) <= 256 and moved.max() <= 8
 
 
 def test_an_img_has_its_attributes_and_nothing_else():

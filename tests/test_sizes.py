@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from PIL import Image
 from small import held, line, problems, random_weights
 
 import assign_add_lib
@@ -1038,11 +1039,15 @@ def the_live_network_answers_in_the_study_s_task_alone():
     "views.page.picture_of",
     "views.page.img_element",
     "views.page.figure_element",
+    "views.page.light",
+    "views.page.range_control",
     "views.slider.step_slider",
 )
 def pages_show_any_figure():
     picture = page.picture_of(line(3), "a line")
     assert page.img_element(picture) in page.figure_element("view", picture, "", "caption", list(range(N)))
+    assert page.light(Image.new("L", (7, 4), 200)).convert("RGB").getcolors() == [(28, (200, 200, 200))]
+    assert 'max="6" value="2" aria-valuetext="5"' in page.range_control("step", [1, 3, 5, 7, 9, 11, 13], 5)
     output = slider.step_slider(line, range(0, 3), "caption", "a line")
     assert len(held(output.data) if page.is_static() else output.children) == 3
 
@@ -1190,8 +1195,11 @@ def figures_of_the_phases():
     assert len(figures.release_panels(rows, "a", (0, 100)).axes) == 4
 
 
-@calls("views.figures.style.role", "views.figures.style.spread", "views.figures.style.use_style")
+@calls("views.figures.style.legible", "views.figures.style.role", "views.figures.style.spread", "views.figures.style.use_style")
 def the_style_knows_every_token():
+    assert style.legible("#222222") == (0x22 / 255,) * 3  # dark enough already
+    assert style.legible("#ffffff") == pytest.approx((0x76 / 255,) * 3, abs=0.01)  # the lightest grey that WCAG allows
+    assert style.legible(style.ORANGE)[0] > style.legible(style.ORANGE)[1] > style.legible(style.ORANGE)[2]  # its hue stays
     roles = [style.role(name) for name in TASK.token_names]
     assert roles == ["number"] * N + ["+", "=", "PAD"] + ["variable"] * V
     assert style.spread([0.5, 0.5], 0.1) == [0.5, 0.6]

@@ -1,7 +1,6 @@
 """Views of attention: who reads whom, drawn, in words, and as something to point at."""
 
 from collections.abc import Sequence
-from functools import cache
 from importlib.resources import files
 
 import matplotlib.pyplot as plt
@@ -13,7 +12,7 @@ from torch import Tensor
 from ..model import Weights, trace
 from ..task import Problem
 from ..training import Run
-from .page import figure_element, is_static, picture_of
+from .page import figure_element, is_static, picture_of, range_control
 from .slider import step_slider
 
 # what CircuitsVis writes -> what this book writes, small enough for 16 tokens beside each other
@@ -65,7 +64,7 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
         for query, key in ((~future) & (pattern >= annotate_above)).nonzero().tolist():
             weight = float(pattern[query, key])
             shown = f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
-            axes.text(key, query, shown, ha="center", va="center", fontsize=6, color="white" if weight > 0.6 else "black")
+            axes.text(key, query, shown, ha="center", va="center", fontsize=7, color="white" if weight > 0.6 else "black")
         axes.set_title(f"layer {layer}")
         axes.set_xlabel("key (token that is read)")
         axes.set_xticks(places, names, rotation=90, fontsize=8)
@@ -94,7 +93,7 @@ def attention_view(source: Run | Weights, problem: Problem | str, step: int | No
     """
     patterns, names = attention(source, problem, step)
     alt = attention_in_words(patterns, names)
-    data = {"attention": [[_rounded(row) for row in pattern] for pattern in patterns.tolist()], "tokens": names}
+    data = {"attention": _rounded(patterns), "tokens": names}
     figure = figure_element("attention-view", picture_of(attention_figure(patterns, names), alt), "", caption, data)
     return HTML(figure if is_static() else figure + _live_scripts())
 
@@ -104,21 +103,17 @@ def attention_slider(source: Run | Weights, problem: Problem | str, steps: Seque
 
     Raises what `attention` and `step_slider` do.
     """
-
-    @cache
-    def at(step):
-        return attention(source, problem, step)
-
-    return step_slider(
-        lambda step: attention_figure(*at(step)),
-        steps,
-        caption,
-        lambda step: f"Step {step}. {attention_in_words(*at(step))}",
-    )
+    at = {step: attention(source, problem, step) for step in steps}
+    if not is_static() or not at:
+        return step_slider(lambda step: attention_figure(*at[step]), steps, caption, lambda step: attention_in_words(*at[step]))
+    patterns, names = at[steps[-1]]
+    picture = picture_of(attention_figure(patterns, names), f"Step {steps[-1]}. {attention_in_words(patterns, names)}")
+    data = {"steps": list(at), "attention": [_rounded(pattern) for pattern, _ in at.values()], "tokens": names}
+    return HTML(figure_element("attention-view", picture, range_control("step", list(at), steps[-1]), caption, data))
 
 
-def _rounded(row: list[float]) -> list[float]:
-    return [round(weight, 3) for weight in row]
+def _rounded(patterns: Tensor) -> list[list[list[float]]]:
+    return [[[round(weight, 3) for weight in row] for row in pattern] for pattern in patterns.tolist()]
 
 
 def circuitsvis_script() -> str:

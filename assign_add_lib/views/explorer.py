@@ -21,7 +21,7 @@ from .attention import attention, attention_figure, attention_in_words
 from .page import img_element, is_static, picture_of
 
 BY_HAND = "hand-built"  # what the network of `handmade` is called among the runs
-PARTS = ("tokens", "changes", "attention", "score", "stream", "circle", "accuracy")
+PARTS = ("run", "tokens", "changes", "attention", "score", "stream", "circle", "accuracy")
 # each after what it imports
 MODULES = ("elements", "network", "problem", "interventions", "attention", "shelf", "pane", "explorer")
 

@@ -10,6 +10,7 @@ import html
 import io
 import json
 import os
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -21,13 +22,17 @@ def is_static() -> bool:
     return os.environ.get("ASSIGN_ADD_RENDER") == "static"
 
 
+def light(image: Image.Image) -> Image.Image:
+    """An image in the 256 colours that come nearest to its own: half the bytes, and no colour that the eye takes for another."""
+    return image.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+
+
 def picture_of(figure: Figure, alt: str) -> dict:
-    """Draw a figure as the attributes of an img element; a lossless 64-colour WebP is the smallest that stays sharp."""
-    raw = io.BytesIO()
+    """Draw a figure as the attributes of an img element, a lossless WebP."""
+    raw, packed = io.BytesIO(), io.BytesIO()
     figure.savefig(raw, format="png", dpi=150)
     plt.close(figure)
-    image = Image.open(raw).convert("RGB").quantize(64, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    packed = io.BytesIO()
+    image = light(Image.open(raw))
     image.convert("RGB").save(packed, format="WEBP", lossless=True)
     source = "data:image/webp;base64," + base64.b64encode(packed.getvalue()).decode()
     return {"alt": alt, "src": source, "width": image.width, "height": image.height}
@@ -37,6 +42,16 @@ def img_element(picture: dict) -> str:
     """The img element of a picture, as wide as its column at most."""
     attributes = (f'{name}="{html.escape(str(picture[name]))}"' for name in ("alt", "src", "width", "height"))
     return f'<img {" ".join(attributes)} style="max-width: 100%; height: auto; background: white">'
+
+
+def range_control(name: str, steps: Sequence, opens) -> str:
+    """The slider of a static view over these steps; it stays hidden until a script moves what it controls."""
+    shown = html.escape(str(opens))
+    return (
+        f'<div class="control" hidden><label>{html.escape(name)} '
+        f'<input type="range" min="0" max="{len(steps) - 1}" value="{steps.index(opens)}" '
+        f'aria-valuetext="{shown}" autocomplete="off"></label> <output>{shown}</output></div>'
+    )
 
 
 def figure_element(kind: str, picture: dict, control: str, caption: str, data) -> str:

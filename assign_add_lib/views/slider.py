@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
-from .page import figure_element, img_element, is_static, picture_of
+from .page import figure_element, img_element, is_static, picture_of, range_control
 
 
 def step_slider(
@@ -37,13 +37,7 @@ def step_slider(
         return _live_slider(frame, steps, caption, name, opens)
     frames = [{"value": str(step), **frame(step)} for step in steps]
     first = frames[steps.index(opens)]
-    shown = html.escape(first["value"])
-    control = (
-        f'<div class="control" hidden><label>{html.escape(name)} '
-        f'<input type="range" min="0" max="{len(steps) - 1}" value="{steps.index(opens)}" '
-        f'aria-valuetext="{shown}" autocomplete="off"></label> <output>{shown}</output></div>'
-    )
-    return HTML(figure_element("step-slider", first, control, caption, frames))
+    return HTML(figure_element("step-slider", first, range_control(name, steps, opens), caption, frames))
 
 
 def _live_slider(frame: Callable[[int], dict], steps: list[int], caption: str, name: str, opens: int):

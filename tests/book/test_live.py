@@ -220,9 +220,11 @@ def test_explorer_shows_the_attention_and_its_terms(explorer):
     for layer in (0, 1):
         cells = browser.execute_script(
             "return [...document.querySelectorAll(`assign-add .attention`)[arguments[0]].querySelectorAll('td[tabindex]')]"
-            ".map((cell) => Number(cell.dataset.weight))", layer)  # fmt: skip
-        places = torch.tril_indices(16, 16)
-        assert torch.allclose(torch.tensor(cells), acts.pattern[0, layer][places[0], places[1]], atol=2e-3)
+            ".map((cell) => [cell.textContent, cell.style.backgroundColor])", layer)  # fmt: skip
+        weight = acts.pattern[0, layer][tuple(torch.tril_indices(16, 16))]
+        assert [text for text, _ in cells] == [str(round(100 * each)) if each >= 0.1 else "" for each in weight.tolist()]
+        reds = torch.tensor([int(re.search(r"\d+", colour)[0]) for _, colour in cells])
+        assert torch.allclose((255 - reds) / (255 - 8), weight, atol=3e-3)  # white is 0, and 8 is the red of 1
     cell = browser.find_elements(By.CSS_SELECTOR, "assign-add .attention")[1].find_elements(By.TAG_NAME, "td")[-1]
     browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", cell)
     cell.click()

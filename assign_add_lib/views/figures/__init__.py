@@ -32,6 +32,7 @@ from .style import (
     VERMILION,
     WIDTH,
     YELLOW,
+    legible,
     role,
     spread,
     use_style,

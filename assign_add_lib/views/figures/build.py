@@ -5,10 +5,16 @@ from collections.abc import Sequence
 import matplotlib
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from .style import BLUE, GREY, INK, ROLES, SET_STYLES, VERMILION, WIDTH, role, spread
+from .style import BLUE, GREY, INK, ROLES, SET_STYLES, VERMILION, WIDTH, legible, role, spread
+
+
+def _label(axes: Axes, words: str, height: float, colour: str) -> None:
+    """Write what a curve is at its right end."""
+    axes.annotate(words, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=legible(colour))
 
 
 def token_row(names: Sequence[str], answer: str | None = None, notes: dict[tuple[int, int], str] | None = None) -> Figure:
@@ -58,7 +64,7 @@ def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
         for column, right in enumerate(labels):
             barred = left == right and left != "number"
             mark = "–" if barred else "" if allowed[row, column] else "×"
-            axes.text(column, row, mark, ha="center", va="center", fontsize=10, color=GREY if barred else VERMILION)
+            axes.text(column, row, mark, ha="center", va="center", fontsize=10, color=legible(GREY if barred else VERMILION))
     ticks = range(len(labels))
     axes.set_xticks(ticks, labels)
     axes.set_yticks(ticks, labels)
@@ -85,7 +91,7 @@ def curves(table: pd.DataFrame, levels: dict[str, float] | None = None) -> Figur
     ends = spread(list(table.iloc[-1]), 0.07)
     for index, (name, end) in enumerate(zip(table.columns, ends)):
         line = axes.plot(table.index, table[name], ("-", "--", ":", "-.")[index % 4])[0]
-        axes.annotate(name, (1.01, end), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=line.get_color())
+        _label(axes, name, end, line.get_color())
     for name, level in (levels or {}).items():
         axes.axhline(level, color=GREY, linewidth=0.9)
         axes.text(table.index[-1], level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
@@ -119,7 +125,7 @@ def accuracy_curves(
             for other in others:
                 axes.plot(other.index, other[name], color=colour, linewidth=0.4, alpha=0.3)
             axes.plot(metrics.index, metrics[name], line, color=colour, linewidth=1.4)
-            axes.annotate(f"{label}", (1.01, end), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=colour)
+            _label(axes, label, end, colour)
         axes.set(title=f"{kind} problems", ylim=(-0.02, 1.05), xlim=(0, metrics.index[-1]))
         axes.set_ylabel("accuracy")
     for name, first, last in phases:

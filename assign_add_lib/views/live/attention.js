@@ -47,12 +47,10 @@ export class AttentionMaps {
     }
     this.#cells.forEach((rows, layer) => rows.forEach((row, query) => {
       for (let key = 0; key <= query; key++) {
-        const weight = patterns[layer][query * this.length + key], cell = row[key], shown = weight.toFixed(3);
-        if (cell.dataset.weight === shown) continue;
-        cell.textContent = weight >= 0.1 ? String(Math.round(100 * weight)) : "";
-        cell.dataset.weight = shown;
-        cell.dataset.dark = String(weight > 0.77); // there white letters stand out as well as black ones
+        const weight = patterns[layer][query * this.length + key], cell = row[key], text = weight >= 0.1 ? String(Math.round(100 * weight)) : "";
+        if (cell.textContent !== text) cell.textContent = text;
         cell.style.backgroundColor = `rgb(${FULL.map((channel) => Math.round(255 + weight * (channel - 255)))})`;
+        cell.style.color = weight > 0.77 ? "white" : "black"; // there white letters stand out as well as black ones
       }
     }));
     this.mark(this.at.layer, this.at.query, this.at.key);
@@ -87,18 +85,30 @@ export class AttentionMaps {
   }
 }
 
-/** Put live maps in the place of a figure's picture, from the patterns [layer][query][key] and names that it holds as data. */
+/** Put live maps in the place of a figure's picture, from the names and the patterns [layer][query][key] that it holds as data. */
 export function drawAttentionView(figure) {
-  const { attention, tokens } = JSON.parse(figure.querySelector("script").textContent);
-  const maps = new AttentionMaps(attention.length, tokens.length, (layer, query, key) => {
+  const { attention, tokens, steps } = JSON.parse(figure.querySelector("script").textContent);
+  const frames = steps ? attention : [attention], last = tokens.length - 1;
+  const choose = (layer, query, key) => {
     maps.mark(layer, query, key);
     reading.textContent = `${maps.words(layer, query, key)}.`;
-  });
-  const reading = make("p", { class: "reading" });
+  };
+  const maps = new AttentionMaps(frames[0].length, tokens.length, choose), reading = make("p", { class: "reading" });
+  const show = (frame) => maps.show(frame.map((pattern) => pattern.flat()), tokens);
   const view = figure.querySelector(".view");
   view.classList.add("live-view");
   view.replaceChildren(maps.root, reading);
-  maps.show(attention.map((pattern) => pattern.flat()), tokens);
-  maps.chosen(attention.length - 1, tokens.length - 1, largest(attention.at(-1).at(-1)));
+  show(frames.at(-1));
+  choose(frames[0].length - 1, last, largest(frames.at(-1).at(-1)[last]));
+  if (steps) {
+    const [input, output] = ["input", "output"].map((name) => figure.querySelector(name));
+    figure.querySelector(".control").hidden = false;
+    input.addEventListener("input", () => {
+      show(frames[input.valueAsNumber]);
+      choose(maps.at.layer, maps.at.query, maps.at.key);
+      output.textContent = steps[input.valueAsNumber];
+      input.setAttribute("aria-valuetext", output.textContent);
+    });
+  }
   figure.dataset.drawn = "";
 }

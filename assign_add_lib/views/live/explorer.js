@@ -10,7 +10,7 @@ import { shelfOf } from "./shelf.js";
 
 const TASK = new Task();
 const FRESH = 500; // problems of each kind on which an accuracy is taken
-const ALL = "tokens changes attention score stream circle accuracy";
+const ALL = "run tokens changes attention score stream circle accuracy";
 const NAMES = ["run", "step", ...Object.keys(SETTINGS)]; // what distinguishes a network
 
 class AssignAdd extends HTMLElement {
@@ -71,10 +71,11 @@ class AssignAdd extends HTMLElement {
       ...(shows.has("tokens") ? [part("tokens", "div", { class: "tokens", role: "group", "aria-label": "The sixteen tokens" })] : []),
       ...(this.#revealed ? [] : [guess]),
       part("panes", "div", { class: "panes" }),
-      make("div", { class: "more" }, part("second", "button", { type: "button", text: "Compare with a second network" }),
+      make("div", { class: "more" }, part("second", "button", { type: "button" }),
         ...(shows.has("accuracy") ? [part("measure", "button", { type: "button", text: "Accuracy on fresh problems" }), part("accuracy", "div", { role: "status" })] : []))));
     this.text.addEventListener("input", () => this.#ask(this.text.value));
     this.measure?.addEventListener("click", () => this.#measure());
+    this.second.hidden = !shows.has("run");
     this.second.addEventListener("click", () => {
       if (this.#panes.length === 1) return this.#open(this.#panes[0].state)();
       this.#panes.pop().root.remove();

@@ -30,22 +30,25 @@ export class Pane {
   constructor(task, shelf, shows, told) {
     Object.assign(this, { task, shelf, told });
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
-    const if_ = (name, ...elements) => (shows.has(name) ? elements : []);
+    const shown = (name, elements) => (shows.has(name) ? elements() : []);
     part("changes", "details", { class: "changes" }, make("summary", { text: "Change the network" }),
       make("div", {}, ...Object.entries(SETTINGS).map(([name, setting]) => this.#control(name, setting))),
       part("reset", "button", { type: "button", text: "Undo all changes" }));
+    part("runs", "select");
+    part("slider", "input", { type: "range", min: 0, step: 1 });
+    part("output", "output");
+    part("play", "button", { type: "button", text: "Play" });
     this.maps = new AttentionMaps(2, task.length, told.chosen);
     part("root", "div", { class: "pane" },
-      make("div", { class: "controls" },
-        make("label", { text: "Run " }, part("runs", "select")),
-        make("label", { class: "steps", text: "Step " }, part("slider", "input", { type: "range", min: 0, step: 1 })),
-        part("output", "output"),
-        part("play", "button", { type: "button", text: "Play" })),
-      part("right", "p", { class: "right" }),
-      ...if_("changes", this.changes),
+      ...shown("run", () => [
+        make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.play),
+        part("right", "p", { class: "right" })]),
+      ...shown("changes", () => [this.changes]),
       part("verdict", "p", { class: "verdict", role: "status" }),
-      ...if_("attention", this.maps.root, part("reading", "p", { class: "reading" })),
-      make("div", { class: "below" }, make("div", {}, ...if_("score", part("terms", "div")), ...if_("stream", part("lens", "div"))), ...if_("circle", part("circle", "div"))));
+      ...shown("attention", () => [this.maps.root, part("reading", "p", { class: "reading" })]),
+      make("div", { class: "below" },
+        make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
+        ...shown("circle", () => [part("circle", "div")])));
     this.reset.addEventListener("click", () => {
       this.adjust({});
       told.changed();
@@ -114,7 +117,7 @@ export class Pane {
     this.slider.disabled = this.play.disabled = this.#steps.length < 2;
     this.output.textContent = spaced;
     this.slider.setAttribute("aria-valuetext", `step ${step}`);
-    this.right.textContent = right ? `Accuracy on trained problems at this step: ${Object.entries(right).map(([kind, value]) => `${kind} ${value.toFixed(2)}`).join(", ")}.` : "";
+    if (this.right) this.right.textContent = right ? `Accuracy on trained problems at this step: ${Object.entries(right).map(([kind, value]) => `${kind} ${value.toFixed(2)}`).join(", ")}.` : "";
   }
 
   /** Take a run and its step nearest to the one asked for; until its weights are there, what is shown is of the last. */
