@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from matplotlib.text import Annotation
 
 from assign_add_lib import Task
 from assign_add_lib.views import figures
@@ -117,9 +116,28 @@ def test_a_graph_of_sums_shows_what_is_computed_and_crosses_out_what_is_wrong():
     assert values == ["3", "4", "6", "7"]
     (line,) = axes.lines
     assert np.mean(line.get_xdata()) == pytest.approx(column["c"])
-    arrows = [each for each in axes.texts if isinstance(each, Annotation)]
-    assert len(arrows) == sum(map(len, operands)) and len(axes.collections) == 5
+    assert len(axes.patches) == sum(map(len, operands)) and len(axes.collections) == 5
     assert not figures.computation_graph("ab", [[], [0]], [1, None]).axes[0].lines
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_arrows_of_a_graph_pass_by_the_nodes_between(seed):
+    """Each arrow ends at the rims of its two nodes, and stays clear of all others."""
+    rng = np.random.default_rng(seed)
+    operands = [[]] + [rng.choice(n, rng.integers(0, min(n, 3) + 1), replace=False).tolist() for n in range(1, 20)]
+    figure = figures.computation_graph([f"x{n}" for n in range(20)], operands)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    inches = lambda points: axes.transData.transform(points) / figure.dpi  # noqa: E731
+    centres = inches([collection.get_offsets()[0] for collection in axes.collections])
+    radius = np.sqrt(560) / 2 / 72
+    ends = [(node, operand) for node, each in enumerate(operands) for operand in each]
+    assert len(axes.patches) == len(ends)
+    for arrow, (node, operand) in zip(axes.patches, ends):
+        line = inches(arrow.get_path().interpolated(1).to_polygons(closed_only=False)[0])
+        line = np.concatenate([np.linspace(a, b, 20) for a, b in zip(line, line[1:])])
+        far = np.linalg.norm(line[:, None] - centres, axis=2).min(0)
+        assert np.delete(far, [node, operand]).min() > radius and max(far[[node, operand]]) < radius + 0.1
 
 
 def test_a_map_of_pairs_counts_both_kinds():

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.path import Path
 
 from .style import BLUE, GREY, INK, VERMILION, WIDTH
 
@@ -19,23 +21,15 @@ def computation_graph(
     Node i is called `names[i]` and adds the nodes `operands[i]`, all earlier; none for a leaf.  `values` stand in the nodes,
     None for what is not computed; where they are not those of `right`, the node is dashed and crossed out.
     """
-    columns: list[int] = []
-    for each in operands:
-        columns.append(1 + max((columns[operand] for operand in each), default=-1))
-    heights: dict[int, float] = {}  # of nodes in their columns, each near what it adds
-    for column in range(max(columns) + 1):
-        inside = [node for node, its in enumerate(columns) if its == column]
-        inside.sort(key=lambda node: -sum(heights[each] for each in operands[node]) / max(len(operands[node]), 1))
-        for row, node in enumerate(inside):
-            heights[node] = (len(inside) - 1) / 2 - row + 0.3 * (column % 2)
-    places = [(1.6 * column, heights[node]) for node, column in enumerate(columns)]
-    height = max(columns.count(column) for column in columns)
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 + 0.62 * height))
-    arrow = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 13, "shrinkB": 14, "linewidth": 0.9}
+    columns, heights = _layers(operands)
+    rim = 0.17 * (1.6 * max(columns) + 1) / WIDTH  # of a node, whose radius is 0.16 inches
+    tall = max(heights.values()) - min(heights.values()) + 1
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 + 0.62 * tall))
     for node, each in enumerate(operands):
-        for operand in each:  # the more columns it passes, the more it bends, around what stands there
-            bend = {"connectionstyle": f"arc3,rad={0.09 * (columns[node] - columns[operand] - 1)}"}
-            axes.annotate("", places[node], places[operand], zorder=1, arrowprops=arrow | bend)
+        for operand in each:  # one way for all that leaves a node, around what stands in the columns between
+            way = [(1.6 * column, heights[operand, column]) for column in range(columns[operand], columns[node])]
+            axes.add_patch(_arrow([*way, (1.6 * columns[node], heights[node, columns[node]])], rim))
+    places = [(1.6 * column, heights[node, column]) for node, column in enumerate(columns)]
     for node, (x, y) in enumerate(places):
         value = None if values is None else values[node]
         wrong = value is not None and right is not None and value != right[node]
@@ -47,6 +41,42 @@ def computation_graph(
             axes.text(x, y - 0.01, f"{value}", ha="center", va="center", fontsize=11, color=INK, zorder=3)
         if wrong:
             axes.plot([x - 0.17, x + 0.17], [y - 0.17, y + 0.17], color=VERMILION, linewidth=1.2, zorder=4)
-    axes.set(xlim=(-0.5, 1.6 * max(columns) + 0.5), ylim=(-height / 2, height / 2 + 0.4))
+    axes.set(xlim=(-0.5, 1.6 * max(columns) + 0.5), ylim=(min(heights.values()) - 0.5, max(heights.values()) + 0.6))
     axes.axis("off")
     return figure
+
+
+def _layers(operands: Sequence[Sequence[int]]) -> tuple[list[int], dict[tuple[int, int], float]]:
+    """The column of each node, and the height of each node, and of the way that leaves it, by (node, column)."""
+    columns: list[int] = []
+    for each in operands:
+        columns.append(1 + max((columns[operand] for operand in each), default=-1))
+    last = list(columns)  # the column where the way from a node ends
+    for node, each in enumerate(operands):
+        for operand in each:
+            last[operand] = max(last[operand], columns[node] - 1)
+    heights: dict[tuple[int, int], float] = {}
+    for column in range(max(columns) + 1):
+        inside = [node for node, start in enumerate(columns) if start <= column <= last[node]]
+        wish = {}  # where what comes from the left stands
+        for node in inside:
+            before = [node] if columns[node] < column else operands[node]
+            wish[node] = sum(heights[each, column - 1] for each in before) / max(len(before), 1)
+        inside.sort(key=lambda node: -wish[node])
+        sizes = [1.0 if columns[node] == column else 0.35 for node in inside]
+        edge = sum(sizes) / 2 + (sum(wish.values()) / len(inside) if column else 0)
+        for node, size in zip(inside, sizes):
+            heights[node, column] = edge - size / 2
+            edge -= size
+    return columns, heights
+
+
+def _arrow(points: Sequence[tuple[float, float]], rim: float) -> FancyArrowPatch:
+    """An arrow through points from left to right, level at each of them, from the rim of a node to that of another."""
+    ways, codes = [(points[0][0] + rim, points[0][1])], [Path.MOVETO]
+    for here, there in zip(points, points[1:]):
+        end = there[0] - rim if there == points[-1] else there[0]
+        middle = (ways[-1][0] + end) / 2
+        ways += [(middle, here[1]), (middle, there[1]), (end, there[1])]
+        codes += [Path.CURVE4] * 3
+    return FancyArrowPatch(path=Path(ways, codes), arrowstyle="-|>", color=GREY, linewidth=0.9, mutation_scale=10, zorder=1)
