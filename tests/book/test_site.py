@@ -81,6 +81,18 @@ def test_attention_is_drawn(page, browser):
         assert browser.switch_to.active_element.get_attribute("aria-label") in figure.find_element(By.CLASS_NAME, "reading").text
 
 
+def test_attention_moves_with_its_slider(browser, site):
+    show(browser, f"{site}/chapters/03_training.html")
+    figure = next(each for each in browser.find_elements(By.CLASS_NAME, "attention-view") if each.find_elements(By.TAG_NAME, "input"))
+    slider, reading = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.CLASS_NAME, "reading")
+    last, shown = reading.text, figure.find_element(By.TAG_NAME, "output")
+    assert shown.text == slider.get_attribute("aria-valuetext") == "30000"
+    slider.send_keys(Keys.HOME)
+    assert shown.text == slider.get_attribute("aria-valuetext") == "0" and reading.text != last
+    slider.send_keys(Keys.END)
+    assert reading.text == last
+
+
 CELLS = """
 const cells = [...arguments[0].querySelectorAll("[role='gridcell']")];
 return [...new Set(cells.map((cell) => getComputedStyle(cell).backgroundColor))];
