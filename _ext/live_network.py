@@ -1,4 +1,4 @@
-"""Puts the weights on the site for the live network: the shipped runs, the network written by hand, and a list of both."""
+"""Live views: pages that show one load its modules, and find the weights of the shipped runs on the site."""
 
 import json
 import shutil
@@ -9,9 +9,18 @@ from assign_add_lib.engine.files import file_sha256, save_tensors
 from assign_add_lib.engine.folder import checkpoint_path
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.training import shipped_runs
-from assign_add_lib.views.explorer import BY_HAND
+from assign_add_lib.views.explorer import BY_HAND, MODULES
 
 TRAINED = [f"{kind} train" for kind in ("0-var", "1-var", "2-var")]  # accuracies shown beside a step
+
+
+def load_modules(app, page, template, context, doctree):
+    """Let a page with a live view load what draws it, all modules at once."""
+    if any(sign in context.get("body", "") for sign in ("<assign-add", 'class="attention-view"')):
+        app.add_css_file("explorer.css")
+        app.add_js_file("views.js", type="module")
+        links = (f'<link rel="modulepreload" href="{context["pathto"](f"_static/{name}.js", 1)}">' for name in MODULES)
+        context["metatags"] = context.get("metatags", "") + "\n".join(links)
 
 
 def put_weights(app, error):
@@ -35,6 +44,7 @@ def put_weights(app, error):
 
 
 def setup(app):
-    """Connect to the end of the build."""
+    """Connect to the writing of each page, and to the end of the build."""
+    app.connect("html-page-context", load_modules)
     app.connect("build-finished", put_weights)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

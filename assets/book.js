@@ -1,7 +1,5 @@
-// Brings a page's views to life; what the live views need is fetched only where a page shows one.
+// Brings a page's sliders over drawn frames to life.
 (() => {
-  const here = document.currentScript.src;
-
   function bindSlider(figure) {
     const frames = JSON.parse(figure.querySelector("script").textContent);
     const [image, input, output] = ["img", "input", "output"].map((name) => figure.querySelector(name));
@@ -14,14 +12,7 @@
     });
   }
 
-  document.addEventListener("DOMContentLoaded", async () => {
+  document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll(".step-slider").forEach(bindSlider);
-    const views = document.querySelectorAll(".attention-view");
-    if (views.length || document.querySelector("assign-add")) {
-      const sheet = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("explorer.css", here).href });
-      document.head.append(sheet);
-      const [{ drawAttentionView }] = await Promise.all(["attention.js", "explorer.js"].map((name) => import(new URL(name, here).href)));
-      views.forEach(drawAttentionView);
-    }
   });
 })();

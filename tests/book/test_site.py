@@ -83,7 +83,7 @@ def test_attention_is_drawn(page, browser):
 
 def test_attention_moves_with_its_slider(browser, site):
     show(browser, f"{site}/chapters/03_training.html")
-    figure = next(each for each in browser.find_elements(By.CLASS_NAME, "attention-view") if each.find_elements(By.TAG_NAME, "input"))
+    figure = browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
     slider, reading = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.CLASS_NAME, "reading")
     last, shown = reading.text, figure.find_element(By.TAG_NAME, "output")
     assert shown.text == slider.get_attribute("aria-valuetext") == "30000"

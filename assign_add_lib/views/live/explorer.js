@@ -35,11 +35,12 @@ class AssignAdd extends HTMLElement {
     this.text.value = given("problem") ?? "c=1, b=17, a=42, b+19=?";
     const sides = NAMES.some((name) => given(`${name}2`) !== null) ? ["", "2"] : [""];
     const starts = sides.map((side) => this.#open(Object.fromEntries(NAMES.map((name) => [name, given(name + side) ?? (name in SETTINGS ? null : given(name))]))));
-    const tokens = asked.get("tokens");
+    const tokens = asked.get("tokens"), known = ["run", "step"].every((name) => this.hasAttribute(name) && !asked.has(name));
     // weights are fetched once the reader comes near
     const near = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       near.disconnect();
+      if (known) this.#shelf.weights(given("run"), given("step")).catch(() => {}); // on its way while the list of runs is
       if (tokens === null) this.#ask(this.text.value);
       else this.#take(tokens);
       starts.forEach((start) => start());

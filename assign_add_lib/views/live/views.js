@@ -1,0 +1,5 @@
+// What a page with live views runs: attention is drawn from its numbers, and <assign-add> becomes an element.
+import { drawAttentionView } from "./attention.js";
+import "./explorer.js";
+
+document.querySelectorAll(".attention-view").forEach(drawAttentionView);
