@@ -436,6 +436,15 @@ def test_what_the_page_says_of_its_examples_holds(site):
     assert metrics["0-var train"] == 1 and metrics["1-var train"] == pytest.approx(0.56, abs=0.005)
 
 
+def test_print_shows_the_picture_alone(explorer):
+    browser = explorer()
+    picture, live = (browser.find_element(By.CSS_SELECTOR, f"assign-add .{each}") for each in ("still img", "live-view"))
+    assert live.is_displayed() and not picture.is_displayed()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert picture.is_displayed() and not live.is_displayed()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def said_of(step, text, put=(), **changed):
     """What the package says of a problem, tokens put in by position, after a change: the answer, its probability, the reading."""
     w, tokens = weights("seed-42", step), Problem.parse(text).tokens()
