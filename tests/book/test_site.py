@@ -1,5 +1,6 @@
 """The built book in a real browser: what each page draws, asks for, weighs, and how it reads on a phone and in the dark."""
 
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -58,15 +59,32 @@ def test_page_is_quiet_and_alone(page, browser, site):
 
 
 def test_mathematics_is_drawn(page, browser):
-    sources, drawn, broken = browser.execute_script("""
-        const sizes = [...document.querySelectorAll("article mjx-container")].map((math) => {
+    """By the browser itself, without a script; what cannot be set is a warning of the build."""
+    sources, drawn, focusable = browser.execute_script("""
+        const all = (selector) => [...document.querySelectorAll(selector)];
+        const sizes = all("article .math math").map((math) => {
           const { width, height } = math.getBoundingClientRect();
           return !math.checkVisibility() || width * height > 0;  // closed boxes hold mathematics without a size
         });
-        const count = (selector) => document.querySelectorAll(selector).length;
-        return [count("article .math"), sizes, count("mjx-merror")];
+        return [all("article .math").length, sizes, all(".math *:not(a)").filter((part) => part.tabIndex >= 0).length];
     """)
-    assert len(drawn) >= sources and all(drawn) and broken == 0
+    assert len(drawn) == sources and all(drawn) and focusable == 0
+
+
+def test_mathematics_has_a_letter_for_all_it_says(site, browser):
+    """In the font that the site brings, whose glyphs are chosen from a larger one: each kind of symbol is drawn with it."""
+    text = "".join((SITE / page).read_text("utf-8") for page in PAGES)
+    symbols = sorted(set(re.findall(r"<(?:mi|mn|mo|mtext)\b[^>]*>[^<]+</\w+>", text)))
+    show(browser, f"{site}/notation.html")
+    browser.execute_script("document.querySelector('article math').innerHTML = arguments[0]", "".join(symbols))
+    browser.execute_async_script("document.fonts.ready.then(arguments[0])")
+    browser.execute_cdp_cmd("DOM.enable", {})
+    browser.execute_cdp_cmd("CSS.enable", {})
+    root = browser.execute_cdp_cmd("DOM.getDocument", {"depth": 0})["root"]["nodeId"]
+    found = browser.execute_cdp_cmd("DOM.querySelectorAll", {"nodeId": root, "selector": "article math > *"})["nodeIds"]
+    drawn = [browser.execute_cdp_cmd("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"] for node in found[: len(symbols)]]
+    others = [symbol for symbol, fonts in zip(symbols, drawn) if any(font["familyName"] != "STIX Two Math" for font in fonts)]
+    assert sum(map(bool, drawn)) > 80 and others == []
 
 
 @pytest.mark.parametrize("page", pages_with("attention-view"), indirect=True)
@@ -142,7 +160,7 @@ const luminance = (rgb) => rgb
   .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
   .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
 const speaks = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-const texts = [...document.body.querySelectorAll("*:not(script, style, mjx-assistive-mml *)")]
+const texts = [...document.body.querySelectorAll("*:not(script, style)")]
   .filter((element) => speaks(element) && element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
   .map((element) => {
     const style = getComputedStyle(element), behind = ground(element);
@@ -213,11 +231,11 @@ def test_nothing_sticks_out_on_a_phone(page, browser, site):
     assert browser.execute_script(STICKING_OUT) == []
 
 
-# what lies beyond the right edge with no box around it that scrolls; assistive MathML is for screen readers alone
+# what lies beyond the right edge with no box around it that scrolls
 STICKING_OUT = """
 const scrolls = (element) => element.matches("article *")
   && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
-return [...document.querySelectorAll("article *:not(mjx-assistive-mml, mjx-assistive-mml *)")]
+return [...document.querySelectorAll("article *")]
   .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element))
   .map((element) => element.outerHTML.slice(0, 200));
 """
