@@ -36,12 +36,14 @@ def served(folder):
 SETTLED = """
 const resolve = arguments[0];
 const done = () => {
+  scrollTo({ top: 0, behavior: "instant" });
   document.getAnimations().forEach((animation) => animation.finish());
   resolve();
 };
 const drawn = () => [...document.querySelectorAll(".attention-view")].every(
   (figure) => figure.dataset.drawn !== undefined && figure.querySelectorAll("canvas").length === 2);
 const wait = () => drawn() ? requestAnimationFrame(() => requestAnimationFrame(done)) : setTimeout(wait, 50);
+document.querySelector(".attention-view")?.scrollIntoView({ behavior: "instant" });  // it is drawn where a reader comes near
 document.fonts.ready.then(wait);
 """
 
