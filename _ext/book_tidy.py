@@ -1,33 +1,34 @@
-"""Keeps the pages to what this book uses: no dead button, no sphinx-thebe, no misleading role; numbers chapters by file."""
+"""Keeps the pages to what this book uses: no dead button, no extension without use; numbers chapters by file."""
 
 import re
 
 from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
+from sphinx.search import WordCollector
 
+# Jupyter Book always loads these: the scripts of the first name other hosts, and no page needs the others
+UNUSED = ("sphinx_thebe", "sphinx_togglebutton", "sphinx_design")
 NUMBER_FIGURES = TocTreeCollector.assign_figure_numbers  # the step after the numbers of sections, which it uses
 
 
 def show_live_buttons(app, config):
-    """Show the repository and launch buttons where the public address is known, and only there."""
+    """Show the repository and launch buttons where the public address is known, and no button that a browser has itself."""
     options = config.html_theme_options
     known = bool(options.get("repository_url"))
     options["use_repository_button"] = known
     if not known:
         options["launch_buttons"] = {}
+    options["use_fullscreen_button"] = False
+    options["primary_sidebar_end"] = []
 
 
-def forget_thebe(app, config):
-    """Take sphinx-thebe, which Jupyter Book always loads, off every event: its scripts name other hosts."""
+def forget_unused(app, config=None):
+    """Take the unused extensions off every event, and their files off the pages, proof colours with them."""
     for listeners in app.events.listeners.values():
-        listeners[:] = [listener for listener in listeners if listener.handler.__module__ != "sphinx_thebe"]
-    app.registry.css_files[:] = [sheet for sheet in app.registry.css_files if sheet[0] != "sphinx-thebe.css"]
-
-
-def unname_citation_list(app, pagename, templatename, context, doctree):
-    """Take the role `list` off the bibliography: its entries have a role of their own, which no list may hold."""
-    if "body" in context:
-        context["body"] = context["body"].replace('<div role="list" class="citation-list">', '<div class="citation-list">')
+        listeners[:] = [listener for listener in listeners if not listener.handler.__module__.startswith(UNUSED)]
+    unused = ("sphinx-thebe", "sphinx-design", "togglebutton", "design-tabs", "proof.css", "exercise.css")
+    for files in (app.registry.css_files, app.registry.js_files):
+        files[:] = [file for file in files if not str(file[0]).startswith(unused)]
 
 
 def number_by_file_name(app):
@@ -45,10 +46,23 @@ def number_by_file_name(app):
     TocTreeCollector.assign_figure_numbers = renumber
 
 
+def index_prose(app):
+    """Let the search know a page's prose and captions: code and what it prints would drown them."""
+    index = WordCollector.dispatch_visit
+
+    def visit(self, node):
+        if isinstance(node, nodes.literal_block | nodes.raw):
+            raise nodes.SkipNode
+        index(self, node)
+
+    WordCollector.dispatch_visit = visit
+
+
 def setup(app):
     """Connect all to Sphinx, after what they correct."""
     app.connect("config-inited", show_live_buttons, priority=900)
-    app.connect("config-inited", forget_thebe, priority=900)
+    forget_unused(app)
+    app.connect("config-inited", forget_unused, priority=900)
     app.connect("builder-inited", number_by_file_name, priority=900)
-    app.connect("html-page-context", unname_citation_list, priority=900)
+    app.connect("builder-inited", index_prose, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

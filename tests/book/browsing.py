@@ -32,7 +32,7 @@ def served(folder):
         server.shutdown()
 
 
-# resolves once the mathematics is set, every attention view has its maps and no colour is still changing
+# resolves once the fonts are there, every attention view has its maps and no colour is still changing
 SETTLED = """
 const resolve = arguments[0];
 const done = () => {
@@ -42,7 +42,7 @@ const done = () => {
 const drawn = () => [...document.querySelectorAll(".attention-view")].every(
   (figure) => figure.dataset.drawn !== undefined && figure.querySelectorAll("table, canvas").length === 2);
 const wait = () => drawn() ? requestAnimationFrame(() => requestAnimationFrame(done)) : setTimeout(wait, 50);
-Promise.resolve(window.MathJax?.startup?.promise).then(wait);
+document.fonts.ready.then(wait);
 """
 
 

@@ -1,5 +1,8 @@
 """The built book in a real browser: what each page draws, asks for, weighs, and how it reads on a phone and in the dark."""
 
+import gzip
+import re
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -7,8 +10,7 @@ import pytest
 from browsing import PAGES, ROOT, SITE, errors, requests, served, show
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-
-MEGABYTE = 1_000_000
+from selenium.webdriver.support.wait import WebDriverWait
 
 
 def pages_with(kind):
@@ -57,16 +59,57 @@ def test_page_is_quiet_and_alone(page, browser, site):
     assert not [url for url in asked if urlparse(url).scheme in ("http", "https") and not url.startswith(site)]
 
 
+def test_page_has_a_strict_policy(page, browser):
+    """Nothing of it is broken, or the console would say so, which `test_page_is_quiet_and_alone` hears."""
+    policy, later = browser.execute_script("""
+        const policy = document.querySelector("head > meta[http-equiv=Content-Security-Policy]");
+        const late = policy.compareDocumentPosition(document.querySelector("script, link")) & Node.DOCUMENT_POSITION_PRECEDING;
+        return [policy.content, late];
+    """)
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'self'" and rules["img-src"] == "'self' data:" and not later
+    assert not {"script-src", "style-src"} & set(rules)  # so the default holds for both
+
+
+def test_policy_stops_what_is_not_the_books(site, browser):
+    show(browser, f"{site}/intro.html")
+    assert browser.execute_script("""
+        const script = document.createElement("script");
+        script.textContent = "window.ran = true";
+        document.head.append(script);
+        document.querySelector("h1").setAttribute("style", "color: red");
+        return [window.ran, document.querySelector("h1").style.color];
+    """) == [None, ""]
+    assert sum("Content Security Policy" in error for error in errors(browser)) == 2
+
+
 def test_mathematics_is_drawn(page, browser):
-    sources, drawn, broken = browser.execute_script("""
-        const sizes = [...document.querySelectorAll("article mjx-container")].map((math) => {
+    """By the browser itself, without a script; what cannot be set is a warning of the build."""
+    sources, drawn, focusable = browser.execute_script("""
+        const all = (selector) => [...document.querySelectorAll(selector)];
+        const sizes = all("article .math math").map((math) => {
           const { width, height } = math.getBoundingClientRect();
           return !math.checkVisibility() || width * height > 0;  // closed boxes hold mathematics without a size
         });
-        const count = (selector) => document.querySelectorAll(selector).length;
-        return [count("article .math"), sizes, count("mjx-merror")];
+        return [all("article .math").length, sizes, all(".math *:not(a)").filter((part) => part.tabIndex >= 0).length];
     """)
-    assert len(drawn) >= sources and all(drawn) and broken == 0
+    assert len(drawn) == sources and all(drawn) and focusable == 0
+
+
+def test_mathematics_has_a_letter_for_all_it_says(site, browser):
+    """In the font that the site brings, whose glyphs are chosen from a larger one: each kind of symbol is drawn with it."""
+    text = "".join((SITE / page).read_text("utf-8") for page in PAGES)
+    symbols = sorted(set(re.findall(r"<(?:mi|mn|mo|mtext)\b[^>]*>[^<]+</\w+>", text)))
+    show(browser, f"{site}/notation.html")
+    browser.execute_script("document.querySelector('article math').innerHTML = arguments[0]", "".join(symbols))
+    browser.execute_async_script("document.fonts.ready.then(arguments[0])")
+    browser.execute_cdp_cmd("DOM.enable", {})
+    browser.execute_cdp_cmd("CSS.enable", {})
+    root = browser.execute_cdp_cmd("DOM.getDocument", {"depth": 0})["root"]["nodeId"]
+    found = browser.execute_cdp_cmd("DOM.querySelectorAll", {"nodeId": root, "selector": "article math > *"})["nodeIds"]
+    drawn = [browser.execute_cdp_cmd("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"] for node in found[: len(symbols)]]
+    others = [symbol for symbol, fonts in zip(symbols, drawn) if any(font["familyName"] != "STIX Two Math" for font in fonts)]
+    assert sum(map(bool, drawn)) > 80 and others == []
 
 
 @pytest.mark.parametrize("page", pages_with("attention-view"), indirect=True)
@@ -110,6 +153,7 @@ def test_sliders_move_by_keyboard(page, browser):
     assert figures
     for figure in figures:
         slider = figure.find_element(By.TAG_NAME, "input")
+        browser.execute_script("arguments[0].scrollIntoView()", slider)  # pictures wait until they are near
 
         def seen(figure=figure, slider=slider):
             image, output = figure.find_element(By.TAG_NAME, "img"), figure.find_element(By.TAG_NAME, "output")
@@ -139,6 +183,44 @@ def test_text_and_pictures_stand_out_in_the_dark(dark_page, browser):
     assert [each for each in browser.execute_script(PICTURES) if each["lightness"] < 0.9 or each["filter"] != "none"] == []
 
 
+def test_theme_is_kept(site, browser):
+    show(browser, f"{site}/intro.html")
+    chosen = "return document.documentElement.dataset.theme"
+    while browser.execute_script(chosen) != "dark":
+        browser.find_element(By.CSS_SELECTOR, ".theme-switch-button").click()
+    show(browser, f"{site}/notation.html")
+    assert browser.execute_script(chosen) == "dark"
+    browser.execute_script("localStorage.clear()")
+
+
+def test_search_leads_to_prose(site, browser):
+    """The chapter of that name comes first, and what is shown of it are sentences."""
+    show(browser, f"{site}/search.html?q=variable+binding")
+    found = WebDriverWait(browser, 60).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, "ul.search li p.context"))
+    first = browser.find_element(By.CSS_SELECTOR, "ul.search li")
+    assert "08_binding.html" in first.find_element(By.TAG_NAME, "a").get_attribute("href")
+    assert "binding" in found[0].text and "import" not in "".join(excerpt.text for excerpt in found)
+
+
+def test_closed_boxes_open_by_keyboard_and_on_paper(site, browser):
+    show(browser, f"{site}/chapters/13_theorem.html")
+    box = browser.find_element(By.CSS_SELECTOR, "details.admonition:not(.hide)")
+    seen = "return arguments[0].lastElementChild.checkVisibility({ contentVisibilityAuto: true })"
+    assert not browser.execute_script(seen, box)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.execute_script(seen, box)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    box.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
+    assert browser.execute_script(seen, box)
+
+
+def test_button_prints(site, browser):
+    show(browser, f"{site}/intro.html")
+    browser.execute_script("window.print = () => { window.printed = true; }")
+    browser.execute_script("document.querySelector('.btn-download-pdf-button').click()")
+    assert browser.execute_script("return window.printed")
+
+
 def faint(browser):
     texts = browser.execute_script(f"{TEXTS} return texts.map(({{ element, ...text }}) => text)")
     assert texts
@@ -161,7 +243,7 @@ const luminance = (rgb) => rgb
   .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
   .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
 const speaks = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-const texts = [...document.body.querySelectorAll("*:not(script, style, mjx-assistive-mml *)")]
+const texts = [...document.body.querySelectorAll("*:not(script, style)")]
   .filter((element) => speaks(element) && element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
   .map((element) => {
     const style = getComputedStyle(element), behind = ground(element);
@@ -192,6 +274,8 @@ def serious(browser, options):
 
 def test_nothing_serious_for_axe(page, browser):
     assert serious(browser, "rules: { 'color-contrast': { enabled: false } }") == []
+    ids = browser.execute_script("return [...document.querySelectorAll('[id]')].map(({ id }) => id)")
+    assert len(ids) == len(set(ids))
 
 
 def test_links_are_told_from_text_in_the_dark(dark_page, browser):
@@ -199,11 +283,19 @@ def test_links_are_told_from_text_in_the_dark(dark_page, browser):
     assert serious(browser, "runOnly: ['link-in-text-block']") == []
 
 
-def test_page_weighs_less_than_a_megabyte(page, browser):
-    images = browser.execute_script("return [...document.images].map((image) => image.currentSrc || image.src)")
-    paths = {unquote(urlparse(source).path).lstrip("/") for source in images if source.startswith("http")}
-    own = {page, *(path for path in paths if not path.startswith("_static/"))}
-    assert sum((SITE / path).stat().st_size for path in own) < MEGABYTE
+@cache
+def weight(path):
+    """The bytes of a file of the site as a server sends it."""
+    content = (SITE / path).read_bytes()
+    return len(gzip.compress(content) if Path(path).suffix in (".css", ".html", ".js", ".svg") else content)
+
+
+def test_page_weighs_little(page, browser, site):
+    """All that it asks for when it is opened, apart from the network's weights, which wait for a reader."""
+    asked = browser.execute_script("return performance.getEntriesByType('resource').map(({ name }) => name)")
+    paths = {page, *(unquote(urlparse(address).path).lstrip("/") for address in asked if address.startswith(site))}
+    assert len(paths) > 10
+    assert sum(weight(path) for path in paths if "_static/runs" not in path) < 400_000
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -230,13 +322,14 @@ def test_nothing_sticks_out_on_a_phone(page, browser, site):
     show(browser, f"{site}/{page}", width=390, height=844)
     assert browser.execute_script("return [document.documentElement.scrollWidth <= innerWidth, innerWidth]") == [True, 390]
     assert browser.execute_script(STICKING_OUT) == []
+    assert serious(browser, "runOnly: ['scrollable-region-focusable']") == []
 
 
-# what lies beyond the right edge with no box around it that scrolls; assistive MathML is for screen readers alone
+# what lies beyond the right edge with no box around it that scrolls
 STICKING_OUT = """
 const scrolls = (element) => element.matches("article *")
   && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
-return [...document.querySelectorAll("article *:not(mjx-assistive-mml, mjx-assistive-mml *)")]
+return [...document.querySelectorAll("article *")]
   .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element))
   .map((element) => element.outerHTML.slice(0, 200));
 """

@@ -1,0 +1,132 @@
+"""Finishes each page once it is written: no script or style within it, a policy that says so, light icons, pictures in files."""
+
+import re
+import shutil
+from base64 import b64decode
+from hashlib import sha256
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from PIL import Image
+
+POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'"
+# what the theme writes into its pages, and book.js and book.css do instead; a script of any other kind stays, and a test finds it
+KNOWN_SCRIPTS = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.pagename", "// Activate the search field")
+DRAWINGS = BeautifulSoup((Path(__file__).parent / "icons.svg").read_text("utf-8"), "html.parser").svg
+# the rules of the icon font, a third of the theme's sheet
+FONT = re.compile(
+    r"(?<=[}/])(?:\.fa[a-z]?(?:-[\w-]+)?(?:::?(?:before|after))?,?)+\{[^{}]*\}"
+    r"|@font-face\{[^}]*Font Awesome[^}]*\}"
+)
+DATA = re.compile(r"data:image/(png|webp);base64,([A-Za-z0-9+/=]+)")
+
+
+def file_pictures(text, site, root):
+    """Put each picture that a page holds as data into a file, named by its content."""
+
+    def filed(match):
+        content = b64decode(match[2])
+        name = f"_images/{sha256(content).hexdigest()[:24]}.{match[1]}"
+        (site / name).write_bytes(content)
+        return root + name
+
+    return DATA.sub(filed, text)
+
+
+def make_strict(page):
+    """Take out what a strict policy forbids, and set the policy."""
+    for script in page.select("script:not([src])"):
+        if script.get_text().strip().startswith(KNOWN_SCRIPTS):
+            script.decompose()
+    for script in page.select("script[src]:not([src*='book.js'])"):
+        script["defer"] = ""
+    for element in page.select("style, noscript, script[src*='fontawesome.js']"):
+        element.decompose()
+    for attribute in ("style", "onclick"):
+        for element in page.select(f"[{attribute}]"):
+            del element[attribute]
+    page.head.insert(1, page.new_tag("meta", attrs={"http-equiv": "Content-Security-Policy", "content": POLICY}))
+
+
+def draw_icons(page):
+    """Draw each icon in place of a letter of an icon font."""
+    for mark in page.select("[class*='fa-']"):
+        name = next(name for name in (kind.removeprefix("fa-") for kind in mark["class"]) if DRAWINGS.find(id=name))
+        icon = page.new_tag("svg", attrs={**DRAWINGS.attrs, "class": ["icon"], "aria-hidden": "true"})
+        icon["class"] += [kind for kind in mark["class"] if not re.match("fa[srb]?(-|$)", kind)]
+        if "data-mode" in mark.attrs:
+            icon["data-mode"] = mark["data-mode"]
+        icon.extend(BeautifulSoup(DRAWINGS.find(id=name).decode_contents(), "html.parser").contents)
+        mark.replace_with(icon)
+
+
+def mend_head(page):
+    """One viewport, a title that says no name twice, a description from the first sentences."""
+    for repeated in page.select("meta[name=viewport]")[1:]:
+        repeated.decompose()
+    for sheet in page.select("link[href*='styles/theme.css']"):
+        sheet["href"] = sheet["href"].split("styles/")[0] + "basic.css"  # which is all that it imports
+    words = page.title.get_text().split(" — ")
+    page.title.string = " — ".join(dict.fromkeys(words))
+    for paragraph in page.select("article section > p"):
+        said = " ".join(paragraph.get_text().split())
+        if len(said) > 80:
+            if len(said) > 200:
+                said = said[:200].rsplit(" ", 1)[0] + " …"
+            page.head.append(page.new_tag("meta", attrs={"name": "description", "content": said}))
+            break
+
+
+def mend_body(page, site, folder):
+    """Closed boxes that need no script, no id twice, true roles, pictures of known size that wait until they are near."""
+    for box in page.select("div.admonition.dropdown"):
+        box.name, box.select_one(".admonition-title").name = "details", "summary"
+    for word in ("Show", "Hide"):
+        for prompt in page.select(f".tag_solution > details > summary .{'collapsed' if word == 'Show' else 'expanded'}"):
+            prompt.string = f"{word} solution"
+    for section in page.select("section[id$='-content']:is(.admonition > *)"):
+        del section["id"]
+    for entry in page.select(".citation-list > .citation"):
+        entry["role"] = "listitem"  # the list has its role
+    for corner in page.select("th"):
+        if not corner.get_text(strip=True):
+            corner.name = "td"
+    if sidebar := page.select_one("#pst-primary-sidebar"):
+        sidebar["role"], sidebar["aria-label"] = "complementary", "Book"
+    for index, picture in enumerate(page.select("article img[src]")):
+        path = (folder / picture["src"]).resolve()
+        if "width" not in picture.attrs and path.suffix in (".png", ".webp") and path.is_relative_to(site):
+            with Image.open(path) as image:
+                picture["width"], picture["height"] = map(str, image.size)
+        if index and not picture.find_parent("assign-add"):  # whose picture is for print
+            picture["loading"] = "lazy"
+
+
+def finish(app, error):
+    """Finish every page of the site, and drop the icon font."""
+    if error or app.builder.format != "html":
+        return
+    site = Path(app.outdir).resolve()
+    for path in site.rglob("*.html"):
+        if "_static" in path.parts or path.name == "index.html":  # which only leads on
+            continue
+        root = "../" * (len(path.relative_to(site).parts) - 1)
+        page = BeautifulSoup(file_pictures(path.read_text("utf-8"), site, root), "html.parser")
+        if page.select_one("meta[http-equiv]"):  # not written anew
+            continue
+        make_strict(page)
+        draw_icons(page)
+        mend_head(page)
+        mend_body(page, site, path.parent)
+        path.write_text(str(page), "utf-8")
+    for sheet in site.glob("_static/styles/pydata-sphinx-theme.css"):
+        sheet.write_text(FONT.sub("", sheet.read_text("utf-8")), "utf-8")
+    for unused in site.glob("_static/scripts/fontawesome.js*"):
+        unused.unlink()
+    shutil.rmtree(site / "_static/vendor/fontawesome", ignore_errors=True)
+
+
+def setup(app):
+    """Connect to the end of the build."""
+    app.connect("build-finished", finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
