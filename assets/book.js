@@ -16,12 +16,11 @@
     };
   }
 
-  // What scrolls can be scrolled by keys
+  // What scrolls can be scrolled by keys; all is read before anything is changed, or each change would cost a layout
   function letScroll() {
-    for (const box of document.querySelectorAll(".bd-article :is(figure, p, div.math)")) {
-      if (box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto") box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
-    }
+    const scrolls = (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
+    const boxes = [...document.querySelectorAll(".bd-article :is(figure, p, div.math)")].map((box) => [box, scrolls(box)]);
+    for (const [box, wide] of boxes) if (wide) box.tabIndex = 0; else box.removeAttribute("tabindex");
   }
 
   function bindSlider(figure) {
@@ -40,7 +39,6 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll(".step-slider").forEach(bindSlider);
-    letScroll();
     addEventListener("load", letScroll);
     addEventListener("resize", letScroll);
     document.querySelector(".btn-download-pdf-button")?.addEventListener("click", () => print());

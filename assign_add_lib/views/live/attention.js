@@ -3,17 +3,19 @@ import { make } from "./elements.js";
 import { largest } from "./network.js";
 
 const FULL = [8, 81, 156]; // the colour of a weight of 1; that of 0 is white
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -99], End: [0, 99] };
 
 /** The patterns of some layers, each (query, key) row after row, over one sequence of tokens. */
 export class AttentionMaps {
   #cells; // [layer][query][key], an element each
+  #stops; // of each layer, the query and the key that the Tab key reaches
   #names = [];
   #patterns = [];
 
   /** `chosen(layer, query, key)` is told whenever the reader picks a cell. */
   constructor(layers, length, chosen) {
     Object.assign(this, { length, chosen, at: { layer: layers - 1, query: length - 1, key: 0 } });
+    this.#stops = Array.from({ length: layers }, () => [length - 1, 0]);
     this.root = make("div", { class: "layers" });
     this.#cells = Array.from({ length: layers }, (_, layer) => {
       const cells = Array.from({ length }, (_, query) =>
@@ -26,11 +28,11 @@ export class AttentionMaps {
         if (cell) this.chosen(layer, cell.parentElement.rowIndex - 1, cell.cellIndex - 1);
       };
       for (const event of ["pointerover", "click", "focusin"]) table.addEventListener(event, pick);
-      table.addEventListener("keydown", (event) => this.#walk(event));
+      table.addEventListener("keydown", (event) => this.#walk(event, layer));
       this.root.append(make("div", {}, table));
       return cells;
     });
-    this.#cells.at(-1).at(-1)[0].tabIndex = 0;
+    for (const rows of this.#cells) rows.at(-1)[0].tabIndex = 0;
   }
 
   /** Show these patterns, on tokens of these names. */
@@ -53,7 +55,7 @@ export class AttentionMaps {
         cell.style.color = weight > 0.77 ? "white" : "black"; // there white letters stand out as well as black ones
       }
     }));
-    this.mark(this.at.layer, this.at.query, this.at.key);
+    this.#stops.forEach(([query, key], layer) => this.#label(layer, query, key));
   }
 
   /** Who reads whom at a cell, in words. */
@@ -62,26 +64,32 @@ export class AttentionMaps {
     return `Layer ${layer + 1}: ${token(query)} reads ${token(key)} with weight ${this.#patterns[layer][query * this.length + key].toFixed(2)}`;
   }
 
-  /** Let a cell stand out, and be the one that the Tab key reaches. */
+  #label(layer, query, key) {
+    this.#cells[layer][query][key].setAttribute("aria-label", this.words(layer, query, key));
+  }
+
+  /** Let a cell stand out, and be the one of its layer that the Tab key reaches. */
   mark(layer, query, key) {
-    const old = this.#cells[this.at.layer][this.at.query][this.at.key], cell = this.#cells[layer][query][key];
+    this.#cells[this.at.layer][this.at.query][this.at.key].classList.remove("chosen");
+    this.#cells[this.at.layer][this.at.query][0].parentElement.classList.remove("chosen");
+    const [row, column] = this.#stops[layer], old = this.#cells[layer][row][column], cell = this.#cells[layer][query][key];
     old.tabIndex = -1;
-    old.parentElement.classList.remove("chosen");
-    old.classList.remove("chosen");
+    old.removeAttribute("aria-label");
     cell.tabIndex = 0;
     cell.parentElement.classList.add("chosen");
     cell.classList.add("chosen");
-    cell.setAttribute("aria-label", this.words(layer, query, key));
+    this.#label(layer, query, key);
+    this.#stops[layer] = [query, key];
     this.at = { layer, query, key };
   }
 
-  #walk(event) {
-    const move = MOVES[event.key], { layer, query, key } = this.at, last = this.length - 1;
-    if (!move) return;
+  #walk(event, layer) {
+    const move = MOVES[event.key], [query, key] = this.#stops[layer], last = this.length - 1;
+    if (!move || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const to = Math.min(Math.max(query + move[0], 0), last);
     this.chosen(layer, to, Math.min(Math.max(key + move[1], 0), to));
-    this.#cells[layer][to][this.at.key].focus();
+    this.#cells[layer][to][this.#stops[layer][1]].focus();
   }
 }
 

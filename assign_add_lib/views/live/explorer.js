@@ -10,6 +10,8 @@ import { shelfOf } from "./shelf.js";
 
 const TASK = new Task();
 const FRESH = 500; // problems of each kind on which an accuracy is taken
+const PROBLEM = "c=1, b=17, a=42, b+19=?"; // where none is asked
+const LONGEST = 300; // letters of a problem
 const ALL = "run tokens changes attention score stream circle accuracy";
 const NAMES = ["run", "step", ...Object.keys(SETTINGS)]; // what distinguishes a network
 
@@ -23,6 +25,8 @@ class AssignAdd extends HTMLElement {
   #guess = "";
   #faults = new Map(); // what is wrong with what was asked, one line each
   #note = 0;
+  #late = 0;
+  #measuring = false;
 
   connectedCallback() {
     if (this.live) return;
@@ -31,9 +35,9 @@ class AssignAdd extends HTMLElement {
     this.#revealed = !this.hasAttribute("predict");
     this.#shelf = shelfOf(this);
     this.#shows = new Set((this.getAttribute("shows") ?? ALL).split(" "));
-    this.#build(this.#shows);
-    this.text.value = given("problem") ?? "c=1, b=17, a=42, b+19=?";
     const sides = NAMES.some((name) => given(`${name}2`) !== null) ? ["", "2"] : [""];
+    this.#build(this.#shows, sides.length === 2);
+    this.text.value = given("problem") ?? PROBLEM;
     const starts = sides.map((side) => this.#open(Object.fromEntries(NAMES.map((name) => [name, given(name + side) ?? (name in SETTINGS ? null : given(name))]))));
     const tokens = asked.get("tokens"), known = ["run", "step"].every((name) => this.hasAttribute(name) && !asked.has(name));
     // weights are fetched once the reader comes near
@@ -41,14 +45,13 @@ class AssignAdd extends HTMLElement {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       near.disconnect();
       if (known) this.#shelf.weights(given("run"), given("step")).catch(() => {}); // on its way while the list of runs is
-      if (tokens === null) this.#ask(this.text.value);
-      else this.#take(tokens);
+      this.#begin(tokens, this.text.value);
       starts.forEach((start) => start());
     }, { rootMargin: "300px" });
     near.observe(this);
   }
 
-  #build(shows) {
+  #build(shows, both) {
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     const still = make("div", { class: "still" });
     still.append(...this.childNodes); // what stands there without scripts, and in print
@@ -57,29 +60,29 @@ class AssignAdd extends HTMLElement {
       button.addEventListener("click", () => this.#ask(String(Problem.draw(index, TASK)), false));
       return button;
     });
-    const guess = make("form", { class: "guess" }, make("label", { text: "What will it say? " },
+    const guess = make("form", { class: "guess" }, make("label", { text: `What will ${both ? "the second network" : "it"} say? ` },
       part("prediction", "input", { type: "number", min: 0, max: TASK.numbers - 1, required: "" })), make("button", { text: "Reveal" }), "(a number from 0 to 58)");
     guess.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#revealed = true;
-      this.#guess = this.prediction.value;
+      this.#revealed = guess.hidden = true;
+      this.#guess = ` You said ${this.prediction.value}.`;
       this.#show();
     });
     this.append(still, part("live", "div", { class: "live-view" },
-      make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
+      make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
       make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
-      part("error", "p", { class: "error", role: "alert" }),
+      part("error", "p", { class: "error", role: "status" }),
       ...(shows.has("tokens") ? [part("tokens", "div", { class: "tokens", role: "group", "aria-label": "The sixteen tokens" })] : []),
       ...(this.#revealed ? [] : [guess]),
       part("panes", "div", { class: "panes" }),
       make("div", { class: "more" }, part("second", "button", { type: "button" }),
-        ...(shows.has("accuracy") ? [part("measure", "button", { type: "button", text: "Accuracy on fresh problems" }), part("accuracy", "div", { role: "status" })] : []))));
+        ...(shows.has("accuracy") ? [part("measure", "button", { type: "button", text: "Accuracy on fresh problems" }), part("progress", "progress", { max: FRESH, hidden: "", "aria-label": "problems of each kind answered" }), part("accuracy", "div", { role: "status" })] : []))));
     this.text.addEventListener("input", () => this.#ask(this.text.value));
     this.measure?.addEventListener("click", () => this.#measure());
     this.second.hidden = !shows.has("run");
     this.second.addEventListener("click", () => {
       if (this.#panes.length === 1) return this.#open(this.#panes[0].state)();
-      this.#panes.pop().root.remove();
+      this.#panes.pop().close();
       for (const of of ["settings 2", "link 2", "weights 2"]) this.#fault(of, "");
       this.#counted();
       this.#show();
@@ -89,7 +92,7 @@ class AssignAdd extends HTMLElement {
   /** Put one more network on the page, a run, a step and settings by name; returns what fetches its weights. */
   #open({ run, step, ...settings }) {
     const place = this.#panes.length ? " 2" : "";
-    const pane = new Pane(TASK, this.#shelf, this.#shows, {
+    const pane = new Pane(TASK, this.#shelf, this.#shows, place ? "second network" : "first network", {
       changed: () => this.#show(),
       chosen: (...cell) => this.#choose(...cell),
       fault: (of, line) => this.#fault(of + place, line && place ? `second network: ${line}` : line),
@@ -107,30 +110,41 @@ class AssignAdd extends HTMLElement {
     this.second.textContent = both ? "Close the second network" : "Compare with a second network";
   }
 
+  /** Take what a link or the page asks; where that is no problem, say why and take the usual one. */
+  #begin(tokens, text) {
+    const ids = tokens?.split(" ").map((name) => TASK.names.indexOf(name));
+    if (!ids) this.#ask(text.slice(0, LONGEST), false);
+    else if (ids.length === TASK.length && !ids.includes(-1)) this.#hold(ids, true);
+    else this.#fault("problem", `the link does not name ${TASK.length} tokens of this task`);
+    if (this.#ids) return;
+    const fault = this.#faults.get("problem");
+    this.#ask(this.hasAttribute("address") ? PROBLEM : this.getAttribute("problem"), false);
+    this.#fault("link", fault);
+  }
+
   /** Take a problem as text; where it does not read as one, say why and keep the last. */
   #ask(text, typing = true) {
+    clearTimeout(this.#late);
+    if (!typing) this.text.value = text;
     try {
       this.#hold(Problem.parse(text, TASK).tokens());
     } catch (error) {
-      this.#fault("problem", error.message);
+      this.text.ariaInvalid = "true";
+      this.live.classList.add("stale");
+      this.#late = setTimeout(() => this.#fault("problem", error.message), typing ? 400 : 0); // once the reader pauses
+      if (!typing) this.#fault("problem", error.message);
     }
-    if (!typing) this.text.value = text;
-  }
-
-  /** Take token ids from a link. */
-  #take(text) {
-    const ids = text.split(" ").map((name) => TASK.names.indexOf(name));
-    if (ids.length !== TASK.length || ids.includes(-1)) return this.#fault("problem", `the link does not name ${TASK.length} tokens of this task`);
-    this.#hold(ids);
-    this.text.value = this.#problem()[0]?.toString() ?? "";
   }
 
   /** Ask about these tokens from now on. */
-  #hold(ids) {
+  #hold(ids, spell = false) {
+    clearTimeout(this.#late);
     this.#ids = ids;
     this.#chosen = { layer: 1, query: TASK.last, key: null };
-    this.#revealed = !this.hasAttribute("predict");
-    this.#fault("problem", "");
+    this.#guess = "";
+    if (spell) this.text.value = this.#problem()[0]?.toString() ?? ""; // where there is none, the verdict says why
+    this.text.ariaInvalid = "false";
+    for (const of of ["problem", "link"]) this.#fault(of, "");
     this.#show();
   }
 
@@ -156,10 +170,9 @@ class AssignAdd extends HTMLElement {
     this.#showTokens();
     const ready = this.#panes.filter((pane) => pane.weights), [problem, fault] = this.#problem();
     if (!this.#revealed || !ready.length) return;
-    if (this.measure && !this.measure.disabled) this.accuracy.replaceChildren(); // it was of what stood here before
+    if (this.measure && !this.#measuring) this.accuracy.replaceChildren(); // it was of what stood here before
     const words = problem ? `On ${problem} ` : `These tokens spell no problem: ${fault}. On them `;
-    const remark = this.hasAttribute("predict") ? ` You said ${this.#guess}.` : "";
-    for (const pane of ready) pane.show(this.#ids, words, problem?.answer ?? null, remark);
+    for (const pane of ready) pane.show(this.#ids, words, problem?.answer ?? null, pane === this.#panes.at(-1) ? this.#guess : "");
     const { layer, query, key } = this.#chosen;
     this.#choose(layer, query, key ?? ready[0].mostRead(layer, query));
     if (this.hasAttribute("address")) this.#write(problem);
@@ -187,8 +200,7 @@ class AssignAdd extends HTMLElement {
       this.tokens.append(...this.#ids.map((_, place) => {
         const select = make("select", { "aria-label": `token at position ${place}` }, ...TASK.names.map((name, id) => make("option", { value: id, text: name })));
         select.addEventListener("change", () => {
-          this.#hold(this.#ids.with(place, Number(select.value)));
-          this.text.value = this.#problem()[0]?.toString() ?? ""; // where there is none, the verdict says why
+          this.#hold(this.#ids.with(place, Number(select.value)), true);
         });
         return select;
       }));
@@ -199,21 +211,26 @@ class AssignAdd extends HTMLElement {
   /** The share right on fresh problems of each kind, the same for all networks; in pieces, so that the page stays alive. */
   async #measure() {
     const asked = this.#panes.filter((pane) => pane.weights).map(({ name, asker }) => ({ name, asker, right: KINDS.map(() => 0) }));
-    if (!asked.length) return;
-    this.measure.disabled = true;
+    if (!asked.length || this.#measuring) return;
+    this.#measuring = true;
+    this.measure.ariaDisabled = "true";
+    this.progress.hidden = false;
+    this.accuracy.replaceChildren();
     for (let done = 1; done <= FRESH; done++) {
       for (let kind = 0; kind < KINDS.length; kind++) {
         const problem = Problem.draw(kind, TASK), ids = problem.tokens();
         for (const { asker, right } of asked) right[kind] += asker(ids) === problem.answer;
       }
       if (done % 10 === 0) {
-        this.accuracy.textContent = `${done} of ${FRESH} problems of each kind …`;
+        this.progress.value = done;
         await new Promise((resolve) => setTimeout(resolve));
       }
     }
-    this.accuracy.replaceChildren(...asked.map(({ name, right }) =>
-      make("p", { text: `${name}: right of ${FRESH} fresh problems ${KINDS.map((kind, i) => `${kind} ${(right[i] / FRESH).toFixed(2)}`).join(", ")}.` })));
-    this.measure.disabled = false;
+    this.accuracy.replaceChildren(...asked.map(({ name, right }, side) =>
+      make("p", { text: `${asked.length === 1 ? "" : side ? "Second network, " : "First network, "}${name}: right of ${FRESH} fresh problems ${KINDS.map((kind, i) => `${kind} ${(right[i] / FRESH).toFixed(3)}`).join(", ")}.` })));
+    this.#measuring = false;
+    this.measure.ariaDisabled = "false";
+    this.progress.hidden = true;
   }
 }
 

@@ -68,7 +68,7 @@ export function alteration(w, task, tokens, settings) {
     },
     pattern1: (pattern) => {
       if (settings.ideal) {
-        const found = [task.left, task.right].map((side) => (tokens[side] < task.firstVariable ? side : tokens.indexOf(tokens[side]) + 1));
+        const found = [task.left, task.right].map((side) => (tokens[side] < task.firstVariable ? side : tokens.slice(0, task.room).indexOf(tokens[side]) + 1));
         if (found.some((place) => place === 0 || tokens[place] >= task.numbers)) return pattern; // an operand has no number
         pattern.fill(0, last * n);
         for (const place of found) pattern[last * n + place] += 0.5;

@@ -8,6 +8,9 @@ const STAGES = ["token and position", "after layer 1", "after layer 2's attentio
 const PARTS = ["token", "position", "from layer 1"];
 const RANGE = [-45, 65]; // of the circle: what the logits of the shipped runs stay within
 
+/** A number with one digit after the point, and no -0.0. */
+const tenths = (value) => (Math.abs(value) < 0.05 ? 0 : value).toFixed(1);
+
 const share = (value) => (value >= 0.995 ? "above 0.99" : value < 0.005 ? "below 0.01" : value.toFixed(2));
 
 /** The settings that change something. */
@@ -18,16 +21,18 @@ export class Pane {
   run = "";
   step = null; // of the weights that are shown
   settings = untouched();
-  #asked = ""; // the run and step that were asked for last
-  #timer = 0;
+  #asked = { run: "", step: null }; // what was asked for last, whether or not it came
+  #closed = false;
+  #playing = 0; // which play it is, 0 for none
+  #plays = 0;
   #listed = {};
   #steps = [];
 
   /**
-   * `shows` holds the parts to be drawn.  `told` is called with what happens: `changed()` when there is something else to show,
+   * `shows` holds the parts to be drawn, `name` says which network it is.  `told` is called with what happens: `changed()` when there is something else to show,
    * `chosen(layer, query, key)` when the reader picks a cell, and `fault(of, line)`, with an empty line when it is mended.
    */
-  constructor(task, shelf, shows, told) {
+  constructor(task, shelf, shows, name, told) {
     Object.assign(this, { task, shelf, told });
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     const shown = (name, elements) => (shows.has(name) ? elements() : []);
@@ -35,16 +40,17 @@ export class Pane {
       make("div", {}, ...Object.entries(SETTINGS).map(([name, setting]) => this.#control(name, setting))),
       part("reset", "button", { type: "button", text: "Undo all changes" }));
     part("runs", "select");
-    part("slider", "input", { type: "range", min: 0, step: 1 });
-    part("output", "output");
-    part("play", "button", { type: "button", text: "Play" });
+    part("slider", "input", { type: "range", min: 0, step: 1, disabled: "" });
+    part("output", "output", { "aria-live": "off" });
+    part("play", "button", { type: "button", text: "Play", disabled: "" });
+    part("again", "button", { type: "button", text: "Try again", hidden: "" });
     this.maps = new AttentionMaps(2, task.length, told.chosen);
-    part("root", "div", { class: "pane" },
+    part("root", "div", { class: "pane", role: "group", "aria-label": name },
       ...shown("run", () => [
-        make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.play),
+        make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.play, this.again),
         part("right", "p", { class: "right" })]),
       ...shown("changes", () => [this.changes]),
-      part("verdict", "p", { class: "verdict", role: "status" }),
+      part("verdict", "p", { class: "verdict", role: "status", text: "Fetching the network …" }),
       ...shown("attention", () => [this.maps.root, part("reading", "p", { class: "reading" })]),
       make("div", { class: "below" },
         make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
@@ -53,14 +59,15 @@ export class Pane {
       this.adjust({});
       told.changed();
     });
-    this.runs.addEventListener("change", () => this.#choose(this.runs.value, this.step));
+    this.runs.addEventListener("change", () => this.#choose(this.runs.value, this.#asked.step));
     this.slider.addEventListener("input", () => this.#choose(this.runs.value, this.#steps[this.slider.valueAsNumber]));
-    this.play.addEventListener("click", () => (this.#timer ? this.#stop() : this.#go()));
+    this.play.addEventListener("click", () => (this.#playing ? this.#stop() : this.#go()));
+    this.again.addEventListener("click", () => this.start(this.#asked.run, String(this.#asked.step)));
   }
 
   /** A switch for what is on or off, a slider for what has more values. */
   #control(name, { words, least, most, step }) {
-    const onOff = most === 1, output = make("output");
+    const onOff = most === 1, output = make("output", { "aria-live": "off" });
     const input = make("input", onOff ? { type: "checkbox", name } : { type: "range", name, min: least, max: most, step });
     input.addEventListener("input", () => {
       this.settings[name] = onOff ? Number(input.checked) : input.valueAsNumber;
@@ -73,38 +80,60 @@ export class Pane {
 
   /** Take settings by name, as texts; what is not named changes nothing. */
   adjust(asked) {
-    let fault = "";
+    const faults = [];
     for (const [name, { least, most, step, none }] of Object.entries(SETTINGS)) {
       const text = asked[name] ?? String(none), value = Number(text);
       if (text.trim() && value >= least && value <= most && (value - least) % step === 0) this.settings[name] = value;
-      else fault = `${name} is a number from ${least} to ${most} in steps of ${step}, not ${text.slice(0, 30)}`;
+      else faults.push(`${name} is a number from ${least} to ${most} in steps of ${step}, not ${text.slice(0, 30)}`);
       const input = this.changes.querySelector(`[name="${name}"]`);
       if (input.type === "checkbox") input.checked = this.settings[name] === 1;
       else [input.value, input.nextSibling.textContent] = [this.settings[name], String(this.settings[name])];
     }
     if (changes(this.settings).length) this.changes.open = true;
-    this.told.fault("settings", fault);
+    this.told.fault("settings", faults.join("; "));
   }
 
-  /** Take a run and a step, as texts; what there is not is said, and the first run or the last step stands in. */
+  /** Take a run and a step, as texts; what there is not is said, and the first run or the nearest step stands in. */
   async start(run, step) {
+    this.#asked = { run, step };
+    this.again.hidden = true;
     try {
       this.#listed = await this.shelf.listing();
     } catch (error) {
-      return this.told.fault("weights", error.message);
+      return this.#failed(error);
     }
     const names = Object.keys(this.#listed), faults = [];
     this.runs.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
     if (!Object.hasOwn(this.#listed, run)) {
-      faults.push(`there is no run ${run.slice(0, 30)}; there are ${names.join(", ")}`);
+      faults.push(`there is no run ${run.slice(0, 30) || "without a name"}; there are ${names.join(", ")}`);
       run = names.includes("seed-42") ? "seed-42" : names[0];
     }
-    if (!/^\d+$/.test(step)) {
-      faults.push(`the step is a whole number, not ${step.slice(0, 30)}`);
-      step = Infinity;
-    }
+    const near = this.#nearest(run, /^\d+$/.test(step) ? Number(step) : Infinity);
+    if (!/^\d+$/.test(step)) faults.push(`the step is a whole number, not ${step.slice(0, 30) || "nothing"}`);
+    else if (near !== Number(step)) faults.push(`step ${step.slice(0, 30)} of ${run} is not kept; this is ${near}`);
     this.told.fault("link", faults.join("; "));
-    await this.#load(run, step);
+    await this.#load(run, near);
+  }
+
+  /** The step of a run whose weights are there that is nearest to one. */
+  #nearest(run, step) {
+    const far = (each) => Math.abs(each - Math.min(step, Number.MAX_SAFE_INTEGER));
+    return Object.keys(this.#listed[run]).map(Number).reduce((best, each) => (far(each) < far(best) ? each : best));
+  }
+
+  #failed(error) {
+    if (this.#closed) return;
+    this.#stop();
+    this.again.hidden = false;
+    this.verdict.textContent = this.weights ? this.verdict.textContent : "";
+    this.told.fault("weights", error.message);
+  }
+
+  /** Fetch nothing more, and say nothing more. */
+  close() {
+    this.#closed = true;
+    this.#stop();
+    this.root.remove();
   }
 
   /** Let the controls stand at a run and a step. */
@@ -120,57 +149,60 @@ export class Pane {
     if (this.right) this.right.textContent = right ? `Accuracy on trained problems at this step: ${Object.entries(right).map(([kind, value]) => `${kind} ${value.toFixed(2)}`).join(", ")}.` : "";
   }
 
-  /** Take a run and its step nearest to the one asked for; until its weights are there, what is shown is of the last. */
+  /** Take a run and one of its steps; until the weights are there, what is shown is of the last. */
   async #load(run, step) {
-    const steps = Object.keys(this.#listed[run]).map(Number), far = (each) => Math.abs(each - Math.min(step, Number.MAX_SAFE_INTEGER));
-    const near = steps.reduce((best, each) => (far(each) < far(best) ? each : best));
-    const asked = (this.#asked = `${run} ${near}`);
-    this.#mark(run, near);
+    const asked = (this.#asked = { run, step });
+    this.#mark(run, step);
     this.root.classList.add("stale");
+    this.root.ariaBusy = "true";
+    this.again.hidden = true;
     try {
-      const weights = await this.shelf.weights(run, near);
-      if (this.#asked !== asked) return; // something else was asked meanwhile
-      Object.assign(this, { weights, run, step: near });
+      const weights = await this.shelf.weights(run, step);
+      if (this.#asked !== asked || this.#closed) return; // something else was asked meanwhile
+      Object.assign(this, { weights, run, step });
       this.root.classList.remove("stale");
       this.told.fault("weights", "");
       this.told.changed();
     } catch (error) {
       if (this.#asked !== asked) return;
-      this.#stop();
       if (this.step !== null) this.#mark(this.run, this.step); // what is shown still
-      this.told.fault("weights", error.message);
+      this.#failed(error);
+    } finally {
+      if (this.#asked === asked) this.root.ariaBusy = "false";
     }
   }
 
   #choose(run, step) {
     this.told.fault("link", "");
-    this.#load(run, step);
+    this.#load(run, this.#nearest(run, step));
   }
 
   #go() {
+    const play = (this.#playing = ++this.#plays), last = this.#steps.length - 1;
     this.play.textContent = "Stop";
     this.verdict.ariaLive = "off"; // or a screen reader would read all steps
-    if (this.slider.valueAsNumber === this.#steps.length - 1) this.slider.value = 0;
+    if (this.slider.valueAsNumber === last) this.slider.value = 0;
     const next = async () => {
+      if (this.#playing !== play) return;
       await this.#load(this.runs.value, this.#steps[this.slider.valueAsNumber]);
-      if (!this.#timer) return;
+      if (this.#playing !== play) return;
       if (this.slider.valueAsNumber === this.#steps.length - 1) return this.#stop();
       this.slider.value = this.slider.valueAsNumber + 1;
-      this.#timer = setTimeout(next, 500);
+      setTimeout(next, 500);
     };
-    this.#timer = setTimeout(next, 0);
+    next();
   }
 
   #stop() {
-    clearTimeout(this.#timer);
-    this.#timer = 0;
+    this.#playing = 0;
     this.play.textContent = "Play";
     this.verdict.ariaLive = null;
   }
 
   /** What distinguishes it, as an address holds it. */
   get state() {
-    return { run: this.run, step: this.step, ...Object.fromEntries(changes(this.settings).map((name) => [name, this.settings[name]])) };
+    const { run, step } = this.weights ? this : this.#asked;
+    return { run, step, ...Object.fromEntries(changes(this.settings).map((name) => [name, this.settings[name]])) };
   }
 
   /** What it is called where its results stand alone. */
@@ -208,16 +240,18 @@ export class Pane {
   choose(layer, query, key) {
     const { acts, task } = this, n = task.length, spot = query * n + key;
     const parts = partsOf(this.weights, acts, layer, query, key), names = PARTS.slice(0, layer + 2);
+    const score = acts.scores[layer][spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
     if (this.reading) {
-      const score = acts.scores[layer][spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
       const row = [query * n, (query + 1) * n], soft = softmax(acts.scores[layer].subarray(...row), n);
       const set = soft.some((weight, place) => Math.abs(weight - acts.pattern[layer][row[0] + place]) > 0.005);
       const by = Math.abs(changed) < 0.05 ? "" : `, of which ${changed.toFixed(1)} by the change`;
       this.maps.mark(layer, query, key);
-      this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${score.toFixed(1)}${by}${set ? "; the weight is set by a switch" : ""}.`;
+      this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${tenths(score)}${by}${set ? "; the weight is set by a switch" : ""}.`;
     }
+    const rows = names.map((name, i) => [name, ...parts[i].map(tenths)]);
+    if (Math.abs(changed) >= 0.05) rows.push(["by the change", ...names.slice(1).map(() => ""), tenths(changed)]);
     const caption = `The parts of this score of layer ${layer + 1}, which add up to it: what the query holds (rows) and what the key holds (columns)`;
-    this.terms?.replaceChildren(table("terms", caption, ["", ...names], names.map((name, i) => [name, ...parts[i].map((part) => part.toFixed(1))])));
+    this.terms?.replaceChildren(table("terms", caption, ["", ...names], rows));
   }
 
   #showLens(right) {
