@@ -83,6 +83,21 @@ def test_policy_stops_what_is_not_the_books(site, browser):
     assert sum("Content Security Policy" in error for error in errors(browser)) == 2
 
 
+@cache
+def weight(path):
+    """The bytes of a file of the site as a server sends it."""
+    content = (SITE / path).read_bytes()
+    return len(gzip.compress(content) if Path(path).suffix in (".css", ".html", ".js", ".svg") else content)
+
+
+def test_page_weighs_little(page, browser, site):
+    """All that it asks for when it is opened, apart from the network's weights, which wait for a reader."""
+    asked = browser.execute_script("return performance.getEntriesByType('resource').map(({ name }) => name)")
+    paths = {page, *(unquote(urlparse(address).path).lstrip("/") for address in asked if address.startswith(site))}
+    assert len(paths) > 10
+    assert sum(weight(path) for path in paths if "_static/runs" not in path) < 400_000
+
+
 def test_mathematics_is_drawn(page, browser):
     """By the browser itself, without a script; what cannot be set is a warning of the build."""
     sources, drawn, focusable = browser.execute_script("""
@@ -281,21 +296,6 @@ def test_nothing_serious_for_axe(page, browser):
 def test_links_are_told_from_text_in_the_dark(dark_page, browser):
     """Contrast apart, colours are all that differs there."""
     assert serious(browser, "runOnly: ['link-in-text-block']") == []
-
-
-@cache
-def weight(path):
-    """The bytes of a file of the site as a server sends it."""
-    content = (SITE / path).read_bytes()
-    return len(gzip.compress(content) if Path(path).suffix in (".css", ".html", ".js", ".svg") else content)
-
-
-def test_page_weighs_little(page, browser, site):
-    """All that it asks for when it is opened, apart from the network's weights, which wait for a reader."""
-    asked = browser.execute_script("return performance.getEntriesByType('resource').map(({ name }) => name)")
-    paths = {page, *(unquote(urlparse(address).path).lstrip("/") for address in asked if address.startswith(site))}
-    assert len(paths) > 10
-    assert sum(weight(path) for path in paths if "_static/runs" not in path) < 400_000
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -119,7 +119,7 @@ class AssignAdd extends HTMLElement {
     if (this.#ids) return;
     const fault = this.#faults.get("problem");
     this.#ask(this.hasAttribute("address") ? PROBLEM : this.getAttribute("problem"), false);
-    this.#fault("link", fault);
+    this.#fault("asked", fault);
   }
 
   /** Take a problem as text; where it does not read as one, say why and keep the last. */
@@ -144,7 +144,7 @@ class AssignAdd extends HTMLElement {
     this.#guess = "";
     if (spell) this.text.value = this.#problem()[0]?.toString() ?? ""; // where there is none, the verdict says why
     this.text.ariaInvalid = "false";
-    for (const of of ["problem", "link"]) this.#fault(of, "");
+    for (const of of ["problem", "asked"]) this.#fault(of, "");
     this.#show();
   }
 

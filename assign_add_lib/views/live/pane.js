@@ -125,7 +125,7 @@ export class Pane {
     if (this.#closed) return;
     this.#stop();
     this.again.hidden = false;
-    this.verdict.textContent = this.weights ? this.verdict.textContent : "";
+    if (!this.weights) this.verdict.textContent = "";
     this.told.fault("weights", error.message);
   }
 
