@@ -74,7 +74,7 @@ def test_what_cannot_be_asked_is_said():
         ([], {}, "one network is asked, or two beside each other, not 0"),
         (["seed-42"] * 3, {}, "not 3"),
         ([small], {}, "the study's task only"),
-        (["seed-42"], {"shows": ["circles"]}, "there is no part circles; there are tokens, changes"),
+        (["seed-42"], {"shows": ["circles"]}, "there is no part circles; there are run, tokens, changes"),
         ([Asked("seed-42", 17)], {}, "17"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -111,6 +111,16 @@ def test_mathematics_is_drawn(page, browser):
     assert len(drawn) == sources and all(drawn) and focusable == 0
 
 
+def test_equations_below_each_other_are_aligned(site, browser):
+    show(browser, f"{site}/chapters/13_theorem.html")
+    edges = browser.execute_script("""
+        const left = (cell) => cell.firstElementChild.getBoundingClientRect().left;
+        return [...document.querySelectorAll("article mtable:has(> mtr + mtr > .left)")].map((table) =>
+          [...table.querySelectorAll(":scope > mtr > .left:nth-child(2)")].map(left));
+    """)
+    assert edges and all(max(lefts) - min(lefts) < 1 for lefts in edges)
+
+
 def test_mathematics_has_a_letter_for_all_it_says(site, browser):
     """In the font that the site brings, whose glyphs are chosen from a larger one: each kind of symbol is drawn with it."""
     text = "".join((SITE / page).read_text("utf-8") for page in PAGES)
