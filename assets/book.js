@@ -16,11 +16,15 @@
     };
   }
 
-  // What scrolls can be scrolled by keys; all is read before anything is changed, or each change would cost a layout
+  // What scrolls can be scrolled by keys, and a figure says that it does; all is read before anything is changed, or each change would cost a layout
   function letScroll() {
     const scrolls = (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
     const boxes = [...document.querySelectorAll(".bd-article :is(figure, p, div.math)")].map((box) => [box, scrolls(box)]);
-    for (const [box, wide] of boxes) if (wide) box.tabIndex = 0; else box.removeAttribute("tabindex");
+    for (const [box, wide] of boxes) {
+      if (wide) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+      box.classList.toggle("wide", wide);
+    }
   }
 
   function bindSlider(figure) {

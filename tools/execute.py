@@ -11,13 +11,13 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from assign_add_lib.views.page import light
-
 HANG = 600  # seconds after which a cell is taken to hang
 
 
 def lighten(notebook):
-    """Give the notebook's pictures a palette, as the package gives its own."""
+    """Give the notebook's pictures a palette, as the package gives its own; the notebook may have installed it only now."""
+    from assign_add_lib.views.page import light
+
     for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
         if "image/png" in output.get("data", {}):
             picture, lighter = Image.open(io.BytesIO(base64.b64decode(output.data["image/png"]))), io.BytesIO()

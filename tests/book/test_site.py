@@ -332,6 +332,10 @@ def test_nothing_sticks_out_on_a_phone(page, browser, site):
     show(browser, f"{site}/{page}", width=390, height=844)
     assert browser.execute_script("return [document.documentElement.scrollWidth <= innerWidth, innerWidth]") == [True, 390]
     assert browser.execute_script(STICKING_OUT) == []
+    unsaid = """return [...document.querySelectorAll("article figure")].filter((figure) =>
+      figure.scrollWidth > figure.clientWidth && getComputedStyle(figure).overflowX === "auto"
+      && !getComputedStyle(figure.querySelector("figcaption"), "::before").content.includes("sideways")).length"""
+    assert browser.execute_script(unsaid) == 0
     assert serious(browser, "runOnly: ['scrollable-region-focusable']") == []
 
 
