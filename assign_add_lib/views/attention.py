@@ -104,10 +104,14 @@ def attention_slider(source: Run | Weights, problem: Problem | str, steps: Seque
     Raises what `attention` and `step_slider` do.
     """
     at = {step: attention(source, problem, step) for step in steps}
+
+    def in_words(step):
+        return f"Step {step}. {attention_in_words(*at[step])}"
+
     if not is_static() or not at:
-        return step_slider(lambda step: attention_figure(*at[step]), steps, caption, lambda step: attention_in_words(*at[step]))
+        return step_slider(lambda step: attention_figure(*at[step]), steps, caption, in_words)
     patterns, names = at[steps[-1]]
-    picture = picture_of(attention_figure(patterns, names), f"Step {steps[-1]}. {attention_in_words(patterns, names)}")
+    picture = picture_of(attention_figure(patterns, names), in_words(steps[-1]))
     data = {"steps": list(at), "attention": [_rounded(pattern) for pattern, _ in at.values()], "tokens": names}
     return HTML(figure_element("attention-view", picture, range_control("step", list(at), steps[-1]), caption, data))
 

@@ -61,11 +61,13 @@ def explorer(
         raise ValueError("the live network answers in the study's task only")
     problem = Problem.parse(problem) if isinstance(problem, str) else problem
     attributes, held = {"problem": str(problem), "shows": " ".join(shows)}, {}
-    for side, each, source in zip(("", "2"), asked, sources):
-        name, step, weights = _handed(each, source, f"yours{side}")
-        attributes |= {f"run{side}": name, f"step{side}": step} | {f"{key}{side}": value for key, value in each.changes.items()}
-        held.setdefault(name, {}).update(weights)
     on_site = is_static() and all(map(_is_shipped, asked))
+    for side, each, source in zip(("", "2"), asked, sources):
+        name, weights = _handed(each, source, f"yours{side}")
+        attributes |= {f"run{side}": name, f"step{side}": next(iter(weights))}
+        attributes |= {f"{key}{side}": value for key, value in each.changes.items()}
+        if not on_site:
+            held.setdefault(name, {}).update({step: _packed(of) for step, of in weights.items()})
     patterns, names = attention(sources[0], problem, asked[0].step)
     picture = img_element(picture_of(attention_figure(patterns, names), attention_in_words(patterns, names)))
     data = "" if on_site else f'<script type="application/json">{json.dumps(held)}</script>'
@@ -89,16 +91,17 @@ def _is_shipped(asked: Asked) -> bool:
     return isinstance(source, str) or (isinstance(source, Run) and source.folder == data_folder() / "runs" / source.name)
 
 
-def _handed(asked: Asked, source: Run | Weights, unnamed: str) -> tuple[str, int, dict[int, str]]:
-    """What a network is called, its step, and its files in base64 by step."""
-
-    def packed(weights: Weights) -> str:
-        return base64.b64encode(save({name: each.contiguous() for name, each in weights.tensors().items()})).decode()
-
+def _handed(asked: Asked, source: Run | Weights, unnamed: str) -> tuple[str, dict[int, Weights]]:
+    """What a network is called, and its weights by step, first those of the step that is asked."""
     if isinstance(source, Weights):
-        return asked.source if isinstance(asked.source, str) else unnamed, 0, {0: packed(source.to(torch.float32))}
+        return asked.source if isinstance(asked.source, str) else unnamed, {0: source.to(torch.float32)}
     step = source.steps[-1] if asked.step is None else asked.step
-    return source.name, step, {each: packed(source.weights(each).to(torch.half)) for each in {step, *asked.steps}}
+    return source.name, {each: source.weights(each).to(torch.half) for each in (step, *asked.steps)}
+
+
+def _packed(weights: Weights) -> str:
+    """A file of weights in base64."""
+    return base64.b64encode(save({name: each.contiguous() for name, each in weights.tensors().items()})).decode()
 
 
 def live_script() -> str:
