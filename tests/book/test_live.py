@@ -15,8 +15,8 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from assign_add_lib import Problem, handmade, load_run
 from assign_add_lib.analysis import interventions as iv
-from assign_add_lib.circuits import variable_identity
-from assign_add_lib.model import Weights, forward, trace
+from assign_add_lib.circuits import OV, variable_identity
+from assign_add_lib.model import Weights, forward, read_out, trace
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.task import KINDS
 from assign_add_lib.views.explorer import Asked
@@ -552,10 +552,9 @@ def test_what_chapter_10_says_of_its_example_holds():
     assert said_of(30000, "c=1, b=17, a=42, b+5=?", {3: "PAD"})[0].argmax() == 6
     assert said_of(30000, "5+5=?")[0].argmax() != 10 and not load_run("seed-42").split.train_pairs[5, 5]
     by_hand = handmade.weights()
-    for number in (19, 5):
-        tokens = Problem.parse(f"c=1, b=17, a=42, b+{number}=?").tokens()
-        tokens[3] = by_hand.task.pad
-        assert forward(by_hand, tokens[None])[0, -1].argmax() == 2 * number
+    tokens = torch.stack([Problem.parse(f"c=1, b=17, a=42, b+{number}=?").tokens() for number in range(59)])
+    tokens[:, 3] = by_hand.task.pad
+    assert forward(by_hand, tokens)[:, -1].argmax(1).equal(2 * torch.arange(59) % 59)
 
 
 def test_what_chapter_11_says_of_its_example_holds():
@@ -564,6 +563,18 @@ def test_what_chapter_11_says_of_its_example_holds():
     assert ((read[0, 14, [3, 13, 1]] - 0.2).abs() < 0.03).all()
     follows = [said_of(8900, f"k=5, c={c}, 30+k=?")[0].argmax() == (30 + c) % 59 for c in (0, 1, 7, 13, 20, 33, 41, 58)]
     assert sum(follows) >= 6
+    own, other, typed = torch.randint(0, 59, (3, 400), generator=torch.Generator().manual_seed(0))
+    w, each = weights("seed-42", 8900), zip(own.tolist(), other.tolist(), typed.tolist())
+    tokens = torch.stack([Problem.parse(f"k={a}, c={b}, {c}+k=?").tokens() for a, b, c in each])
+    acts = trace(w, tokens)
+    for unread, right, wrong in (([], 0.445, 0.448), ([3], 0.948, 0.010), ([1], 0.010, 0.935)):
+        pattern = acts.pattern[:, 0].clone()
+        pattern[:, 14, unread] = 0
+        stream = acts.resid_pre + pattern @ acts.resid_pre @ OV(w, 1)
+        read = acts.pattern[:, 1, 15:] @ stream @ OV(w, 2)
+        answers = read_out(w, stream[:, 15] + read[:, 0]).argmax(1)
+        shares = torch.stack([(operand + typed) % 59 == answers for operand in (own, other)]).double().mean(1)
+        assert near(shares, right, wrong)
     assert said_of(9100, "k=5, c=20, 30+k=?")[0].argmax() == 35
     beside = [said_of(step, "k=5, l=20, 30+k=?")[0] for step in (9100, 9300, 9900)]
     assert [int(each.argmax()) for each in beside] == [35, 50, 35] and near(beside[0].max()[None], 0.31)
