@@ -18,9 +18,10 @@ def load_modules(app, page, template, context, doctree):
     """Let a page with a live view load what draws it, all modules at once."""
     if any(sign in context.get("body", "") for sign in ("<assign-add", 'class="attention-view"')):
         app.add_css_file("explorer.css")
-        app.add_js_file("views.js", type="module")
-        links = (f'<link rel="modulepreload" href="{context["pathto"](f"_static/{name}.js", 1)}">' for name in MODULES)
-        context["metatags"] = context.get("metatags", "") + "\n".join(links)
+        address = {name: context["pathto"](f"_static/{name}.js", 1) for name in (*MODULES, "views")}
+        links = [f'<link rel="modulepreload" href="{address[name]}">' for name in MODULES]
+        script = f'<script async type="module" src="{address["views"]}"></script>'  # as early as it can run
+        context["metatags"] = "\n".join((context.get("metatags", ""), script, *links))
 
 
 def put_weights(app, error):

@@ -158,9 +158,14 @@ def explorer(site, browser):
     def opened(asked="", waits="verdict", **window):
         show(browser, f"{site}/explorer.html{asked}", **window)
         until(browser, lambda: said(browser, waits) and "Fetching" not in said(browser, "verdict"))
+        browser.execute_async_script(PAINTED)
         return browser
 
     return opened
+
+
+# what lies behind an answer is drawn once the answer is painted
+PAINTED = "requestAnimationFrame(() => setTimeout(() => setTimeout(arguments[0])))"
 
 
 def said(browser, what):
@@ -196,6 +201,13 @@ def test_explorer_answers_what_is_typed(explorer):
     assert not errors(browser)
 
 
+def choose(browser, place, token):
+    """Take a token from the list that opens at a place."""
+    choice = browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")[place]
+    choice.send_keys(Keys.SHIFT)
+    Select(choice).select_by_visible_text(token)
+
+
 def test_explorer_draws_problems_by_kind_and_takes_tokens_one_by_one(explorer):
     browser = explorer()
     for kind, button in enumerate(browser.find_elements(By.CSS_SELECTOR, "assign-add[address] .draws button")):
@@ -203,10 +215,10 @@ def test_explorer_draws_problems_by_kind_and_takes_tokens_one_by_one(explorer):
         text = browser.find_element(By.CSS_SELECTOR, "assign-add .problem input").get_attribute("value")
         assert KINDS.index(Problem.parse(text).kind) == kind
     typed(browser, "a=1, b=2, a+b=?")
-    Select(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")[1]).select_by_visible_text("7")
+    choose(browser, 1, "7")
     tokens = Problem.parse("a=7, b=2, a+b=?").tokens()
     until(browser, lambda: f"says {answered('seed-42', 30000, tokens)[0]}," in said(browser, "verdict"))
-    Select(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")[0]).select_by_visible_text("PAD")
+    choose(browser, 0, "PAD")
     until(browser, lambda: said(browser, "verdict").startswith("These tokens spell no problem: position 1 holds 7"))
     until(browser, lambda: "tokens=PAD+7+b+2+PAD" in browser.current_url)
     state = browser.current_url
@@ -417,7 +429,7 @@ def test_a_prediction_comes_before_the_answer(explorer):
     assert not second.find_elements(By.CSS_SELECTOR, ".controls option")  # nothing is fetched for what is far below
     browser.execute_script("arguments[0].scrollIntoView()", second)
     until(browser, lambda: second.find_elements(By.CSS_SELECTOR, ".controls option"))
-    assert not verdict.is_displayed() and not second.find_element(By.CLASS_NAME, "layers").is_displayed()
+    assert not verdict.is_displayed() and not second.find_elements(By.CLASS_NAME, "layers")
     guess.find_element(By.TAG_NAME, "input").send_keys("24", Keys.ENTER)
     until(browser, lambda: verdict.is_displayed())
     answer, _ = answered("seed-42", 1900, Problem.parse("f=49, c=12, f+34=?").tokens())
@@ -496,7 +508,7 @@ def test_both_layers_are_reached_by_keys_and_name_what_they_hold(explorer):
 
 def test_print_shows_the_picture_alone(explorer):
     browser = explorer()
-    picture, live = (browser.find_element(By.CSS_SELECTOR, f"assign-add .{each}") for each in ("still img", "live-view"))
+    picture, live = (browser.find_element(By.CSS_SELECTOR, f"assign-add > {each}") for each in ("img", ".live-view"))
     assert live.is_displayed() and not picture.is_displayed()
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert picture.is_displayed() and not live.is_displayed()

@@ -9,6 +9,7 @@ const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowD
 export class AttentionMaps {
   #cells; // [layer][query][key], an element each
   #stops; // of each layer, the query and the key that the Tab key reaches
+  #reds; // [layer][query and key], how red each cell is, from 255 for white to 8
   #names = [];
   #patterns = [];
 
@@ -17,12 +18,13 @@ export class AttentionMaps {
     Object.assign(this, { length, chosen, at: { layer: layers - 1, query: length - 1, key: 0 } });
     this.#stops = Array.from({ length: layers }, () => [length - 1, 0]);
     this.root = make("div", { class: "layers" });
+    this.#reds = Array.from({ length: layers }, () => new Int16Array(length * length).fill(-1));
+    const all = Array.from({ length }), cell = (later) => (later ? "<td></td>" : '<td role="gridcell" tabindex="-1"></td>');
+    const row = (_, query) => `<tr role="row"><th scope="row" role="rowheader"></th>${all.map((_, key) => cell(key > query)).join("")}</tr>`;
+    const blank = `<thead><tr role="row"><td></td>${'<th scope="col" role="columnheader"></th>'.repeat(length)}</tr></thead><tbody>${all.map(row).join("")}</tbody>`;
     this.#cells = Array.from({ length: layers }, (_, layer) => {
-      const cells = Array.from({ length }, (_, query) =>
-        Array.from({ length }, (_, key) => make("td", key > query ? { class: "later" } : { role: "gridcell", tabindex: -1 })));
-      const head = make("tr", { role: "row" }, make("td"), ...cells.map(() => make("th", { scope: "col", role: "columnheader" })));
-      const rows = cells.map((row) => make("tr", { role: "row" }, make("th", { scope: "row", role: "rowheader" }), ...row));
-      const table = make("table", { class: "attention", role: "grid" }, make("caption", { text: `Layer ${layer + 1}: how much each row reads of each column, in percent (from 10 on)` }), make("thead", {}, head), make("tbody", {}, ...rows));
+      const table = make("table", { class: "attention", role: "grid" });
+      table.innerHTML = `<caption>Layer ${layer + 1}: how much each row reads of each column, in percent (from 10 on)</caption>${blank}`;
       const pick = ({ target }) => {
         const cell = target.closest("td[tabindex]");
         if (cell) this.chosen(layer, cell.parentElement.rowIndex - 1, cell.cellIndex - 1);
@@ -30,7 +32,7 @@ export class AttentionMaps {
       for (const event of ["pointerover", "click", "focusin"]) table.addEventListener(event, pick);
       table.addEventListener("keydown", (event) => this.#walk(event, layer));
       this.root.append(make("div", {}, table));
-      return cells;
+      return Array.from(table.tBodies[0].rows, (each) => Array.from(each.cells).slice(1));
     });
     for (const rows of this.#cells) rows.at(-1)[0].tabIndex = 0;
   }
@@ -49,9 +51,13 @@ export class AttentionMaps {
     }
     this.#cells.forEach((rows, layer) => rows.forEach((row, query) => {
       for (let key = 0; key <= query; key++) {
-        const weight = patterns[layer][query * this.length + key], cell = row[key], text = weight >= 0.1 ? String(Math.round(100 * weight)) : "";
+        const spot = query * this.length + key, weight = patterns[layer][spot], cell = row[key];
+        const [red, green, blue] = FULL.map((channel) => Math.round(255 + weight * (channel - 255)));
+        const text = weight >= 0.1 ? String(Math.round(100 * weight)) : "";
         if (cell.textContent !== text) cell.textContent = text;
-        cell.style.backgroundColor = `rgb(${FULL.map((channel) => Math.round(255 + weight * (channel - 255)))})`;
+        if (this.#reds[layer][spot] === red) continue; // what is touched is laid out and painted anew
+        this.#reds[layer][spot] = red;
+        cell.style.backgroundColor = `rgb(${red}, ${green}, ${blue})`;
         cell.style.color = weight > 0.77 ? "white" : "black"; // there white letters stand out as well as black ones
       }
     }));

@@ -16,6 +16,19 @@ export function draw(tag, attributes, text = "") {
   return element;
 }
 
+/** Do something once what stands on the page now has been painted; asked again before that, it is done once. */
+export function afterPaint(todo) {
+  let waits = false;
+  return () => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => setTimeout(() => {
+      waits = false;
+      todo();
+    }));
+  };
+}
+
 /** A table with words for its columns, and rows that each begin with words of their own. */
 export function table(kind, caption, columns, rows) {
   const head = make("tr", {}, ...columns.map((text) => make("th", { scope: "col", text })));

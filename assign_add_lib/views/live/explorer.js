@@ -2,7 +2,7 @@
 // run2, step2, or a setting such as shift2, put a second network beside it.  `shows` names the parts to draw, all by default.
 // With `address`, what is asked stands in the page's address, so that a link shows it again.
 // With `predict`, the reader first says a number, and then sees what the network says.
-import { make } from "./elements.js";
+import { afterPaint, make } from "./elements.js";
 import { SETTINGS } from "./interventions.js";
 import { Pane } from "./pane.js";
 import { KINDS, Problem, Task } from "./problem.js";
@@ -14,6 +14,8 @@ const PROBLEM = "c=1, b=17, a=42, b+19=?"; // where none is asked
 const LONGEST = 300; // letters of a problem
 const ALL = "run tokens changes attention score stream circle accuracy";
 const NAMES = ["run", "step", ...Object.keys(SETTINGS)]; // what distinguishes a network
+
+const option = (id) => make("option", { value: id, text: TASK.names[id] });
 
 class AssignAdd extends HTMLElement {
   #shelf = null;
@@ -30,31 +32,35 @@ class AssignAdd extends HTMLElement {
 
   connectedCallback() {
     if (this.live) return;
+    if (document.readyState === "loading" && !this.hasAttribute("address")) { // what stands in it may be data, which comes after its tag
+      return document.addEventListener("readystatechange", () => this.connectedCallback(), { once: true });
+    }
     const asked = new URLSearchParams(this.hasAttribute("address") ? location.search : "");
     const given = (name) => asked.get(name) ?? this.getAttribute(name);
     this.#revealed = !this.hasAttribute("predict");
     this.#shelf = shelfOf(this);
     this.#shows = new Set((this.getAttribute("shows") ?? ALL).split(" "));
     const sides = NAMES.some((name) => given(`${name}2`) !== null) ? ["", "2"] : [""];
-    this.#build(this.#shows, sides.length === 2);
+    this.#build(sides.length === 2);
     this.text.value = given("problem") ?? PROBLEM;
     const starts = sides.map((side) => this.#open(Object.fromEntries(NAMES.map((name) => [name, given(name + side) ?? (name in SETTINGS ? null : given(name))]))));
     const tokens = asked.get("tokens"), known = ["run", "step"].every((name) => this.hasAttribute(name) && !asked.has(name));
-    // weights are fetched once the reader comes near
-    const near = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      near.disconnect();
+    const begin = () => {
       if (known) this.#shelf.weights(given("run"), given("step")).catch(() => {}); // on its way while the list of runs is
       this.#begin(tokens, this.text.value);
       starts.forEach((start) => start());
-    }, { rootMargin: "300px" });
+    };
+    if (this.hasAttribute("address")) return begin(); // for it the reader came
+    const near = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      near.disconnect();
+      begin();
+    }, { rootMargin: "300px" }); // of the others, weights are fetched once the reader comes near
     near.observe(this);
   }
 
-  #build(shows, both) {
-    const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
-    const still = make("div", { class: "still" });
-    still.append(...this.childNodes); // what stands there without scripts, and in print
+  #build(both) {
+    const shows = this.#shows, part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     const draws = KINDS.map((kind, index) => {
       const button = make("button", { type: "button", text: kind });
       button.addEventListener("click", () => this.#ask(String(Problem.draw(index, TASK)), false));
@@ -68,7 +74,7 @@ class AssignAdd extends HTMLElement {
       this.#guess = ` You said ${this.prediction.value}.`;
       this.#show();
     });
-    this.append(still, part("live", "div", { class: "live-view" },
+    this.append(part("live", "div", { class: "live-view" },
       make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
       make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
       part("error", "p", { class: "error", role: "status" }),
@@ -163,19 +169,32 @@ class AssignAdd extends HTMLElement {
     this.live.classList.toggle("stale", Boolean(this.#faults.get("problem"))); // shown is not what was asked
   }
 
-  /** Show what the networks say of the tokens. */
+  /** Say what the networks answer on the tokens, and once that is painted, show what lies behind it. */
   #show() {
     this.live.classList.toggle("waiting", !this.#revealed);
     if (!this.#ids) return;
-    this.#showTokens();
-    const ready = this.#panes.filter((pane) => pane.weights), [problem, fault] = this.#problem();
-    if (!this.#revealed || !ready.length) return;
+    const ready = this.#ready, [problem, fault] = this.#problem();
+    if (this.#revealed && !ready.length) return; // the first answer comes before all else
+    this.#showRest();
+    if (!this.#revealed) return;
     if (this.measure && !this.#measuring) this.accuracy.replaceChildren(); // it was of what stood here before
     const words = problem ? `On ${problem} ` : `These tokens spell no problem: ${fault}. On them `;
-    for (const pane of ready) pane.show(this.#ids, words, problem?.answer ?? null, pane === this.#panes.at(-1) ? this.#guess : "");
-    const { layer, query, key } = this.#chosen;
-    this.#choose(layer, query, key ?? ready[0].mostRead(layer, query));
+    for (const pane of ready) pane.say(this.#ids, words, problem?.answer ?? null, pane === this.#panes.at(-1) ? this.#guess : "");
     if (this.hasAttribute("address")) this.#write(problem);
+  }
+
+  #showRest = afterPaint(() => {
+    this.#showTokens();
+    const said = this.#panes.filter((pane) => pane.acts);
+    if (!said.length) return;
+    for (const pane of said) pane.show();
+    const { layer, query, key } = this.#chosen;
+    this.#choose(layer, query, key ?? said[0].mostRead(layer, query));
+  });
+
+  /** The networks whose weights are there. */
+  get #ready() {
+    return this.#panes.filter((pane) => pane.weights);
   }
 
   /** Let all networks show one cell. */
@@ -196,21 +215,30 @@ class AssignAdd extends HTMLElement {
 
   #showTokens() {
     if (!this.tokens) return;
-    if (!this.tokens.childElementCount) {
-      this.tokens.append(...this.#ids.map((_, place) => {
-        const select = make("select", { "aria-label": `token at position ${place}` }, ...TASK.names.map((name, id) => make("option", { value: id, text: name })));
-        select.addEventListener("change", () => {
-          this.#hold(this.#ids.with(place, Number(select.value)), true);
-        });
-        return select;
-      }));
-    }
-    [...this.tokens.children].forEach((select, place) => (select.value = this.#ids[place]));
+    if (!this.tokens.childElementCount) this.tokens.append(...this.#ids.map((_, place) => this.#choice(place)));
+    [...this.tokens.children].forEach((select, place) => {
+      const id = String(this.#ids[place]);
+      if (select.length > 1) select.value = id;
+      else if (select.value !== id) select.replaceChildren(option(id));
+    });
+  }
+
+  /** A choice of the token at a place; the tokens to choose from are put there once the reader turns to it. */
+  #choice(place) {
+    const select = make("select", { "aria-label": `token at position ${place}` });
+    const fill = () => {
+      const id = select.value;
+      if (select.length === 1) select.replaceChildren(...TASK.names.map((_, each) => option(each)));
+      select.value = id;
+    };
+    for (const event of ["pointerdown", "focus"]) select.addEventListener(event, fill);
+    select.addEventListener("change", () => this.#hold(this.#ids.with(place, Number(select.value)), true));
+    return select;
   }
 
   /** The share right on fresh problems of each kind, the same for all networks; in pieces, so that the page stays alive. */
   async #measure() {
-    const asked = this.#panes.filter((pane) => pane.weights).map(({ name, asker }) => ({ name, asker, right: KINDS.map(() => 0) }));
+    const asked = this.#ready.map(({ name, asker }) => ({ name, asker, right: KINDS.map(() => 0) }));
     if (!asked.length || this.#measuring) return;
     this.#measuring = true;
     this.measure.ariaDisabled = "true";

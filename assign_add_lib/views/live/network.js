@@ -12,19 +12,25 @@ function shapesFor({ vocab, length, model, head, mlp, numbers }) {
   };
 }
 
+const SCALES = Float32Array.from({ length: 32 }, (_, exponent) => 2 ** (Math.max(exponent, 1) - 25)); // of the fraction, by exponent
+
 /** The number that 16 bits stand for: 1 bit of sign, 5 of exponent, 10 of fraction. */
 function half(bits) {
-  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+  const exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const size = exponent === 31 ? (fraction ? NaN : Infinity) : SCALES[exponent] * (exponent ? 1024 + fraction : fraction);
+  return bits & 0x8000 ? -size : size;
 }
 
-const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => half(bits));
+function halves(buffer) {
+  const bits = new Uint16Array(buffer), values = new Float32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) values[i] = half(bits[i]);
+  return values;
+}
 
-/** What is read at one place, by the type of the values, and how many bytes that takes. */
+/** How bytes are read as numbers, by the type of the values, and how many bytes one takes. */
 const READERS = {
-  F16: { bytes: 2, read: (view, at) => HALVES[view.getUint16(at, true)] },
-  F32: { bytes: 4, read: (view, at) => view.getFloat32(at, true) },
+  F16: { bytes: 2, read: halves },
+  F32: { bytes: 4, read: (buffer) => new Float32Array(buffer) },
 };
 
 /** The tensors of a safetensors file, {name: {shape, values}}; an Error of one line where it is cut short or altered. */
@@ -48,9 +54,7 @@ function readTensors(buffer) {
     const { bytes, read } = READERS[dtype] ?? {};
     if (!(to - from === n * bytes) || !(from >= 0)) throw damaged(`${name} has no shape that fits its bytes`);
     if (start + to > buffer.byteLength) throw damaged("it is cut short");
-    const values = new Float32Array(n);
-    for (let i = 0; i < n; i++) values[i] = read(view, start + from + i * bytes);
-    tensors[name] = { shape, values };
+    tensors[name] = { shape, values: read(buffer.slice(start + from, start + to)) };
     end = Math.max(end, start + to);
   }
   if (end !== buffer.byteLength) throw damaged("it is longer than its header says");

@@ -25,6 +25,7 @@ export class Pane {
   #closed = false;
   #playing = 0; // which play it is, 0 for none
   #plays = 0;
+  #said = {}; // of which tokens it said what, and what is right
   #listed = {};
   #steps = [];
 
@@ -44,14 +45,13 @@ export class Pane {
     part("output", "output", { "aria-live": "off" });
     part("play", "button", { type: "button", text: "Play", disabled: "" });
     part("again", "button", { type: "button", text: "Try again", hidden: "" });
-    this.maps = new AttentionMaps(2, task.length, told.chosen);
     part("root", "div", { class: "pane", role: "group", "aria-label": name },
       ...shown("run", () => [
         make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.play, this.again),
         part("right", "p", { class: "right" })]),
       ...shown("changes", () => [this.changes]),
       part("verdict", "p", { class: "verdict", role: "status", text: "Fetching the network …" }),
-      ...shown("attention", () => [this.maps.root, part("reading", "p", { class: "reading" })]),
+      ...shown("attention", () => [part("patterns", "div"), part("reading", "p", { class: "reading" })]),
       make("div", { class: "below" },
         make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
         ...shown("circle", () => [part("circle", "div")])));
@@ -222,8 +222,8 @@ export class Pane {
     return largest(this.acts.pattern[layer].subarray(query * n, (query + 1) * n));
   }
 
-  /** Show all that it says of these tokens: `words` names them, `right` is the answer, if they have one. */
-  show(ids, words, right, remark) {
+  /** Say what it answers on these tokens: `words` names them, `right` is the answer, if they have one. */
+  say(ids, words, right, remark) {
     const { task, weights } = this, alter = alteration(weights, task, ids, this.settings);
     this.acts = trace(weights, ids, alter);
     const odds = softmax(this.acts.logits, task.numbers), answer = largest(odds);
@@ -231,7 +231,17 @@ export class Pane {
     const unchanged = alter ? ` Unchanged it says ${largest(trace(weights, ids).logits)}.` : "";
     this.verdict.replaceChildren(words, "the network says ", make("strong", { text: String(answer) }), `, with probability ${share(odds[answer])}${so}${unchanged}${remark}`);
     this.verdict.dataset.right = String(answer === right);
-    if (this.reading) this.maps.show(this.acts.pattern, ids.map((id) => task.names[id]));
+    this.#said = { ids, answer, right };
+  }
+
+  /** Show what lies behind the answer that it gave last. */
+  show() {
+    const { ids, answer, right } = this.#said;
+    if (this.patterns && !this.maps) {
+      this.maps = new AttentionMaps(2, this.task.length, this.told.chosen);
+      this.patterns.replaceWith(this.maps.root);
+    }
+    this.maps?.show(this.acts.pattern, ids.map((id) => this.task.names[id]));
     if (this.lens) this.#showLens(right);
     if (this.circle) this.#showCircle(answer, right);
   }
@@ -241,7 +251,7 @@ export class Pane {
     const { acts, task } = this, n = task.length, spot = query * n + key;
     const parts = partsOf(this.weights, acts, layer, query, key), names = PARTS.slice(0, layer + 2);
     const score = acts.scores[layer][spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
-    if (this.reading) {
+    if (this.maps) {
       const row = [query * n, (query + 1) * n], soft = softmax(acts.scores[layer].subarray(...row), n);
       const set = soft.some((weight, place) => Math.abs(weight - acts.pattern[layer][row[0] + place]) > 0.005);
       const by = Math.abs(changed) < 0.05 ? "" : `, of which ${changed.toFixed(1)} by the change`;
