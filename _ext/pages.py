@@ -1,5 +1,6 @@
 """Finishes each page once it is written: no script or style within it, a policy that says so, light icons, pictures in files."""
 
+import os
 import re
 import shutil
 from base64 import b64decode
@@ -100,6 +101,12 @@ def mend_body(page, site, folder):
                 picture["width"], picture["height"] = map(str, image.size)
         if index and not picture.find_parent("assign-add"):  # whose picture is for print
             picture["loading"] = "lazy"
+        narrow = site / "_static" / f"{path.stem}-narrow.png"
+        if narrow.exists():
+            with Image.open(narrow) as image:
+                size = dict(zip(("width", "height"), map(str, image.size)))
+            source = {"media": "(max-width: 600px)", "srcset": os.path.relpath(narrow, folder)}
+            picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source | size))
 
 
 def finish(app, error):

@@ -27,23 +27,59 @@
     }
   }
 
-  function bindSlider(figure) {
-    const frames = JSON.parse(figure.querySelector("script").textContent);
-    const [image, input, output] = ["img", "input", "output"].map((name) => figure.querySelector(name));
+  const dataOf = (figure) => JSON.parse(figure.querySelector("script").textContent);
+
+  // A view's slider: where it stands is written beside it, and it plays; what it moves listens to it
+  function bindControl(control) {
+    const data = dataOf(control.closest("figure")), values = data.steps ?? data.map(({ value }) => value);
+    const [input, output] = ["input", "output"].map((name) => control.querySelector(name)), last = values.length - 1;
+    const play = Object.assign(document.createElement("button"), { type: "button", textContent: "Play" });
+    let playing = 0;
+    const say = () => {
+      const value = String(values[input.valueAsNumber]);
+      output.textContent = value.replace(/(?<=^\d+)(?=(\d{3})+$)/g, "\u2009");
+      input.setAttribute("aria-valuetext", value);
+    };
+    const go = (place) => {
+      input.value = place;
+      input.dispatchEvent(new Event("input"));
+    };
+    const stop = () => {
+      clearInterval(playing);
+      playing = 0;
+      play.textContent = "Play";
+    };
+    input.addEventListener("input", say);
+    play.addEventListener("click", () => {
+      if (playing) return stop();
+      play.textContent = "Stop";
+      if (input.valueAsNumber === last) go(0);
+      playing = setInterval(() => {
+        go(input.valueAsNumber + 1);
+        if (input.valueAsNumber === last) stop();
+      }, 700);
+    });
+    output.ariaLive = "off"; // the slider itself is read out
+    control.append(play);
+    say();
+  }
+
+  // The frames of a slider over drawn pictures
+  function bindFrames(figure) {
+    const frames = dataOf(figure), [image, input] = ["img", "input"].map((name) => figure.querySelector(name));
     figure.querySelector(".control").hidden = false; // where no script runs, no control is shown
-    // the other frames are fetched once the reader comes to the slider
-    input.addEventListener("focus", () => frames.forEach(({ src }) => Object.assign(new Image(), { src })), { once: true });
+    const fetchAll = () => frames.forEach(({ src }) => Object.assign(new Image(), { src }));
+    figure.addEventListener("focusin", fetchAll, { once: true }); // the reader has come to the slider
     input.addEventListener("input", () => {
       const { value, ...picture } = frames[input.valueAsNumber];
       Object.assign(image, picture);
-      output.textContent = value;
-      input.setAttribute("aria-valuetext", value);
     });
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    document.querySelectorAll(".step-slider").forEach(bindSlider);
-    addEventListener("load", letScroll);
+    document.querySelectorAll(".control").forEach(bindControl);
+    document.querySelectorAll(".step-slider").forEach(bindFrames);
+    addEventListener("load", () => requestAnimationFrame(() => setTimeout(letScroll))); // once all is laid out
     addEventListener("resize", letScroll);
     document.querySelector(".btn-download-pdf-button")?.addEventListener("click", () => print());
     if (typeof Search !== "undefined") searchProse();

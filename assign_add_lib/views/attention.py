@@ -49,12 +49,13 @@ def attention(source: Run | Weights, problem: Problem | str, step: int | None = 
     return patterns, problem.task.names(tokens)
 
 
-def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: float = 0.1) -> Figure:
-    """Draw the attention patterns (layer, query, key) of one problem side by side.
+def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: float = 0.1, stacked: bool = False) -> Figure:
+    """Draw the attention patterns (layer, query, key) of one problem side by side, or one below the other.
 
     A weight of `annotate_above` or more also stands in its cell as a number; what a query may not read is grey.
     """
-    figure, panels = plt.subplots(1, len(patterns), figsize=(7.2, 4.2), sharey=True, layout="constrained")
+    rows, columns, size = (len(patterns), 1, (3.7, 8)) if stacked else (1, len(patterns), (7.2, 4.2))
+    figure, panels = plt.subplots(rows, columns, figsize=size, sharey=True, layout="constrained")
     plt.close(figure)  # a notebook shows it because the cell returns it, and only once
     places = range(len(names))
     for layer, (pattern, axes) in enumerate(zip(patterns, panels), start=1):
@@ -70,7 +71,7 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
         axes.set_xticks(places, names, rotation=90, fontsize=8)
         axes.set_yticks(places, names, fontsize=8)
         axes.tick_params(length=0)
-        if layer == 1:
+        if stacked or layer == 1:
             axes.set_ylabel("query (token that reads)")
     return figure
 

@@ -154,11 +154,27 @@ def test_attention_moves_with_its_slider(browser, site):
     figure = browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
     slider, reading = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.CLASS_NAME, "reading")
     last, shown = reading.text, figure.find_element(By.TAG_NAME, "output")
-    assert shown.text == slider.get_attribute("aria-valuetext") == "30000"
+    assert shown.text == "30\u2009000" and slider.get_attribute("aria-valuetext") == "30000"
     slider.send_keys(Keys.HOME)
     assert shown.text == slider.get_attribute("aria-valuetext") == "0" and reading.text != last
     slider.send_keys(Keys.END)
     assert reading.text == last
+
+
+def test_sliders_play_to_their_end(browser, site):
+    show(browser, f"{site}/chapters/03_training.html")
+    figure = browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
+    slider, play = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.TAG_NAME, "button")
+    last = slider.get_attribute("max")
+    slider.send_keys(Keys.END, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    play.send_keys(Keys.ENTER)
+    assert play.text == "Stop"
+    WebDriverWait(browser, 30).until(lambda _: play.text == "Play")
+    assert slider.get_attribute("value") == last
+    play.send_keys(Keys.ENTER)  # from the start again
+    assert slider.get_attribute("value") == "0" and play.text == "Stop"
+    play.send_keys(Keys.ENTER)
+    assert play.text == "Play"
 
 
 CELLS = """
@@ -183,7 +199,7 @@ def test_sliders_move_by_keyboard(page, browser):
         def seen(figure=figure, slider=slider):
             image, output = figure.find_element(By.TAG_NAME, "img"), figure.find_element(By.TAG_NAME, "output")
             browser.execute_async_script("arguments[0].decode().then(arguments[1])", image)
-            assert output.text == slider.get_attribute("aria-valuetext")
+            assert output.text.replace("\u2009", "") == slider.get_attribute("aria-valuetext")
             return image.get_attribute("src"), image.get_attribute("alt"), output.text
 
         opened, views = seen(), []

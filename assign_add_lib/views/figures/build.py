@@ -17,18 +17,25 @@ def _label(axes: Axes, words: str, height: float, colour: str) -> None:
     axes.annotate(words, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=legible(colour))
 
 
-def token_row(names: Sequence[str], answer: str | None = None, notes: dict[tuple[int, int], str] | None = None) -> Figure:
+def token_row(
+    names: Sequence[str],
+    answer: str | None = None,
+    notes: dict[tuple[int, int], str] | None = None,
+    positions: Sequence[str] | None = None,
+) -> Figure:
     """Draw a sequence as a row of boxes, one a token, with positions below and the answer read at the end.  Figure 1.
 
-    `notes` puts a bracket with words above a span of positions (first, last).
+    `notes` puts a bracket with words above a span of positions (first, last); `positions` says what the boxes' positions
+    are called, by default 0, 1, 2 and so on.
     """
     figure, axes = plt.subplots(figsize=(WIDTH, 1.75))
+    called = positions or range(len(names))
     for position, name in enumerate(names):
         box = plt.Rectangle((position + 0.04, 0), 0.92, 1, facecolor=ROLES[role(name)], edgecolor=INK, linewidth=0.8)
         axes.add_patch(box)
         faint = name == "PAD"
         axes.text(position + 0.5, 0.5, name, ha="center", va="center", fontsize=8 if faint else 11, color=GREY if faint else INK)
-        axes.text(position + 0.5, -0.32, position, ha="center", va="center", fontsize=8, color=GREY)
+        axes.text(position + 0.5, -0.32, called[position], ha="center", va="center", fontsize=8, color=GREY)
     for (first, last), words in (notes or {}).items():
         axes.plot([first + 0.06, first + 0.06, last + 0.94, last + 0.94], [1.12, 1.22, 1.22, 1.12], color=GREY, linewidth=0.9)
         axes.text((first + last + 1) / 2, 1.3, words, ha="center", va="bottom", fontsize=8.5)

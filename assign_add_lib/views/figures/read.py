@@ -82,13 +82,15 @@ def algorithm(
     total: str,
     answer: str,
     ways: Mapping[int, str] | None = None,
+    positions: Sequence[str] | None = None,
 ) -> Figure:
     """Draw the whole algorithm on one sequence: tokens, what two layers of attention move, the sum and the answer.
 
     `layer_1` and `layer_2` hold the pairs (query, key) of positions to join; an arrow runs from the key, which is read, to
     the query, which reads.  `carried` says by position what layer 1 has brought there; `total` is the sum in numbers;
-    `ways` says by the key's position how layer 2 finds it.
+    `ways` says by the key's position how layer 2 finds it; `positions` says what positions are called, as in `token_row`.
     """
+    called = positions or range(len(names))
     figure, axes = plt.subplots(figsize=(WIDTH, 4.3))
     last, tokens, middle, mlp = len(names) - 1, 6.6, 4.1, 1.5  # the heights of the rows
 
@@ -104,7 +106,7 @@ def algorithm(
         faint = name == "PAD"
         colour, ink = ROLES[role(name)], GREY if faint else INK
         axes.plot([position] * 2, [tokens - 0.4, middle + 0.5], color="0.85", linewidth=1, zorder=1)
-        axes.text(position, tokens + 0.62, position, ha="center", va="center", fontsize=7.5, color=GREY)
+        axes.text(position, tokens + 0.62, called[position], ha="center", va="center", fontsize=7.5, color=GREY)
         for y, height in ((tokens, 0.8), (middle, 1.0)):
             box(position, y, 0.88, height, colour)
             lift = 0.2 if y == middle and position in carried else 0

@@ -115,13 +115,11 @@ export function drawAttentionView(figure) {
   show(frames.at(-1));
   choose(frames[0].length - 1, last, largest(frames.at(-1).at(-1)[last]));
   if (steps) {
-    const [input, output] = ["input", "output"].map((name) => figure.querySelector(name));
+    const input = figure.querySelector("input");
     figure.querySelector(".control").hidden = false;
     input.addEventListener("input", () => {
       show(frames[input.valueAsNumber]);
       choose(maps.at.layer, maps.at.query, maps.at.key);
-      output.textContent = steps[input.valueAsNumber];
-      input.setAttribute("aria-valuetext", output.textContent);
     });
   }
   figure.dataset.drawn = "";
