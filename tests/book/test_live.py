@@ -508,7 +508,7 @@ def test_both_layers_are_reached_by_keys_and_name_what_they_hold(explorer):
 
 def test_print_shows_the_picture_alone(explorer):
     browser = explorer()
-    picture, live = (browser.find_element(By.CSS_SELECTOR, f"assign-add > {each}") for each in ("img", ".live-view"))
+    picture, live = (browser.find_element(By.CSS_SELECTOR, f"assign-add {each}") for each in ("img", ".live-view"))
     assert live.is_displayed() and not picture.is_displayed()
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert picture.is_displayed() and not live.is_displayed()
