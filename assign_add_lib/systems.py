@@ -1,6 +1,6 @@
 """The systems of this book: the study's network and the companions of part IV, each defined once."""
 
-from .companions import hypernetwork, reasoning
+from .companions import hypernetwork, reasoning, rules
 from .engine.system import Sources, System
 from .ensemble import Ensemble
 from .training import Run, StudyLearner, TrainConfig
@@ -29,4 +29,4 @@ STUDY = System(
     sources=_sources,
     ensemble=Ensemble,
 )
-SYSTEMS = {system.name: system for system in (STUDY, reasoning.SYSTEM, hypernetwork.SYSTEM)}
+SYSTEMS = {system.name: system for system in (STUDY, reasoning.SYSTEM, hypernetwork.SYSTEM, rules.SYSTEM)}

@@ -1,0 +1,111 @@
+"""Exact solvers of rows: what could be answered at each question, by one way of using the examples before it.
+
+Each gives probabilities (row, shot, p) of the answers to all questions: certain where its way leads to an answer, even where
+it does not.  How often each is right where any input is as likely as any other follows from counting; see the formulas below.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from .data import Rows, inverses
+
+
+def _collinear(rows: Rows) -> tuple[Tensor, Tensor]:
+    """Of each question (row, shot) and each example (row, shot, example): whether it comes before and the question is a multiple
+    of its input, which is not the origin; and of which factor, modulo p.
+    """
+    p, (x, y) = rows.p, rows.inputs.unbind(2)
+    inverse = inverses(p).to(x.device)
+    turned = (x[:, :, None] * y[:, None] - y[:, :, None] * x[:, None]) % p
+    before = torch.ones_like(turned[0], dtype=torch.bool).tril(-1)
+    along_x = x[:, None] != 0
+    factor = torch.where(along_x, x[:, :, None] * inverse[x][:, None], y[:, :, None] * inverse[y][:, None]) % p
+    return before & (turned == 0) & (along_x | (y[:, None] != 0)), factor
+
+
+def _certain(rows: Rows, answers: Tensor, known: Tensor) -> Tensor:
+    """Probabilities that are 1 for the answers (row, shot) where they are known (row, shot), and even elsewhere."""
+    sure = one_hot(answers, rows.p).double()
+    return torch.where(known[..., None], sure, 1 / rows.p)
+
+
+def _origin(rows: Rows) -> Tensor:
+    """Whether each question is of the origin, whose answer is 0 in all tasks, (row, shot)."""
+    return (rows.inputs == 0).all(2)
+
+
+def ratio_matching(rows: Rows) -> Tensor:
+    """A question that is c times an earlier input has c times its answer; where several say so, each has a vote."""
+    matches, factor = _collinear(rows)
+    said = one_hot(factor * rows.answers[:, None] % rows.p, rows.p).double() * matches[..., None]
+    votes = matches.sum(2, keepdim=True)
+    found = torch.where(votes > 0, said.sum(2) / votes.clamp(min=1), 1 / rows.p)
+    return torch.where(_origin(rows)[..., None], _certain(rows, torch.zeros_like(rows.answers), _origin(rows)), found)
+
+
+def regression(rows: Rows) -> Tensor:
+    """Gaussian elimination modulo p: with two earlier inputs of different directions the task is known, with one its line."""
+    p, (x, y), z = rows.p, rows.inputs.unbind(2), rows.answers
+    n, shots = z.shape
+    inverse, place = inverses(p).to(z.device), torch.arange(shots, device=z.device)
+
+    def first(there: Tensor) -> Tensor:
+        """The first shot (row, 1) at which something is so, or `shots`."""
+        return torch.where(there, place, shots).amin(1, keepdim=True)
+
+    one = first(~_origin(rows))
+    at = lambda of, shot: of.gather(1, shot.clamp(max=shots - 1))  # noqa: E731
+    x1, y1, z1 = (at(each, one) for each in (x, y, z))
+    turned = (x1 * y - y1 * x) % p  # the determinant of the first input and each
+    two = first((turned != 0) & (place > one))
+    x2, y2, z2 = (at(each, two) for each in (x, y, z))
+    scale = inverse[(x1 * y2 - y1 * x2) % p]
+    a, b = (z1 * y2 - z2 * y1) * scale % p, (x1 * z2 - x2 * z1) * scale % p
+    factor = torch.where(x1 != 0, x * inverse[x1], y * inverse[y1])
+    solved, on_line = place > two, (place > one) & (turned == 0)
+    answers = torch.where(solved, a * x + b * y, torch.where(on_line, factor * z1, 0)) % p
+    return _certain(rows, answers, solved | on_line | _origin(rows))
+
+
+def memory(rows: Rows, tasks: Tensor) -> Tensor:
+    """Of known tasks (task, 2), those that all earlier examples fit have a vote each; where none fits, all answers are even."""
+    answers = (rows.inputs[:, :, None] * tasks).sum(3) % rows.p  # (row, shot, task)
+    fits = (answers == rows.answers[..., None]).long().cumprod(1)
+    fits = torch.cat([torch.ones_like(fits[:, :1]), fits[:, :-1]], 1)  # all before
+    votes = fits.sum(2, keepdim=True)
+    found = (one_hot(answers, rows.p) * fits[..., None]).sum(2).double() / votes.clamp(min=1)
+    return torch.where(votes > 0, found, 1 / rows.p)
+
+
+def accuracy(probabilities: Tensor, answers: Tensor) -> Tensor:
+    """The chance (...) that the likeliest of the answers (..., p), at random where several are, is the right one (...)."""
+    best = probabilities == probabilities.amax(-1, keepdim=True)
+    return best.gather(-1, answers[..., None])[..., 0].double() / best.sum(-1)
+
+
+def surprise(probabilities: Tensor, answers: Tensor) -> Tensor:
+    """The cross-entropy (...) of probabilities (..., p) on the right answers (...), in nats."""
+    return -probabilities.gather(-1, answers[..., None])[..., 0].log()
+
+
+def expected_ratio_matching(p: int, examples: int) -> float:
+    """How often ratio matching is right after so many examples, all p² inputs equally likely.
+
+    The origin has p^-2 of the questions.  Any other is a multiple of an example with chance (p - 1) / p² each, and where it
+    is of none, a guess is right with chance 1 / p.
+    """
+    matched = 1 - (1 - (p - 1) / p**2) ** examples
+    return 1 / p**2 + (1 - 1 / p**2) * (matched + (1 - matched) / p)
+
+
+def expected_regression(p: int, examples: int) -> float:
+    """How often regression is right after so many examples, all p² inputs equally likely.
+
+    All examples are the origin with chance p^(-2k), and all lie on one of the p + 1 lines, but are not all the origin, with
+    chance (p + 1) (p^-k - p^(-2k)); then the question is on that line with chance 1 / p.  Otherwise the task is known.
+    """
+    nothing = p ** (-2.0 * examples)
+    one_line = (p + 1) * (p ** (-1.0 * examples) - nothing)
+    guess = lambda known: known + (1 - known) / p  # noqa: E731
+    return nothing * guess(1 / p**2) + one_line * guess(1 / p) + (1 - nothing - one_line)

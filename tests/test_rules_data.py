@@ -1,0 +1,129 @@
+"""Rules from examples: tasks, inputs and rows, against the rules as they are said."""
+
+from collections import Counter
+
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from assign_add_lib.companions.rules.data import (
+    Rows,
+    Split,
+    all_pairs,
+    choose_tasks,
+    draw_inputs,
+    draw_questions,
+    draw_rows,
+    draw_tasks,
+    index_of,
+    inverses,
+    line_of,
+)
+
+
+def rng(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("p", [5, 7, 11])
+def test_pairs_inverses_and_lines_are_those_of_the_field(p):
+    pairs = all_pairs(p)
+    assert index_of(pairs, p).tolist() == list(range(p * p)) and len(pairs) == p * p
+    assert [number * inverse % p for number, inverse in enumerate(inverses(p).tolist())] == [0] + [1] * (p - 1)
+    line = dict(zip(map(tuple, pairs.tolist()), line_of(pairs, p).tolist()))
+    assert line[0, 0] == -1 and Counter(line.values()) == {-1: 1} | dict.fromkeys(range(p + 1), p - 1)
+    for (x, y), name in line.items():  # a line holds the multiples of each of its points
+        if (x, y) != (0, 0):
+            assert {line[c * x % p, c * y % p] for c in range(1, p)} == {name}
+
+
+@pytest.mark.parametrize("p, n", [(5, 8), (7, 4), (7, 8), (7, 24), (7, 48), (11, 96), (11, 120)])
+def test_rectangles_let_each_task_share_both_its_numbers(p, n):
+    for seed in range(5):
+        tasks = choose_tasks(p, n, "rectangles", rng(seed))
+        chosen = set(map(tuple, tasks.tolist()))
+        assert len(chosen) == n and tasks.tolist() == sorted(tasks.tolist())
+        for a, b in chosen:  # a corner of a rectangle of chosen tasks
+            across, along = [y for x, y in chosen if x == a and y != b], [x for x, y in chosen if y == b and x != a]
+            assert any((x, y) in chosen for x in along for y in across)
+
+
+def test_tasks_at_random_are_all_equally_likely():
+    drawn = [tuple(task) for seed in range(2000) for task in choose_tasks(5, 5, "random", rng(seed)).tolist()]
+    assert len(set(drawn[:5])) == 5
+    assert chisquare(list(Counter(drawn).values())).pvalue > 1e-3 and len(Counter(drawn)) == 25
+
+
+@pytest.mark.parametrize("n, way", [(3, "random"), (50, "random"), (10, "rectangles"), (52, "rectangles")])
+def test_a_wrong_number_of_tasks_is_refused(n, way):
+    with pytest.raises(ValueError, match=f"from 4 to 49 tasks, of rectangles a multiple of 4, not {n}"):
+        choose_tasks(7, n, way, rng(0))
+
+
+def test_a_split_parts_tasks_and_inputs():
+    split = Split.draw(7, 40, "rectangles", 0.8, 3)
+    assert len(split.seen) == 40 and int(split.shown.sum()) == round(0.8 * 49)
+    together = [*map(tuple, split.seen.tolist()), *map(tuple, split.unseen.tolist())]
+    assert sorted(together) == [tuple(pair) for pair in all_pairs(7).tolist()]
+    again, other = Split.draw(7, 40, "rectangles", 0.8, 3), Split.draw(7, 40, "rectangles", 0.8, 4)
+    assert torch.equal(split.shown, again.shown) and not torch.equal(split.shown, other.shown)
+
+
+def test_rows_are_solved_and_written_as_triples():
+    tasks, inputs = torch.tensor([[2, 3], [4, 0]]), torch.tensor([[[1, 1], [6, 5]], [[3, 2], [0, 4]]])
+    rows = Rows.solve(7, tasks, inputs)
+    assert rows.answers.tolist() == [[5, (12 + 15) % 7], [12 % 7, 0]]
+    assert rows.tokens.tolist() == [[1, 1, 5, 6, 5, 6], [3, 2, 5, 0, 4, 0]]
+
+
+@pytest.mark.parametrize("lines", [1, 2, 5, 8])
+def test_inputs_lie_on_as_many_lines_as_asked(lines):
+    split = Split.draw(7, 40, "rectangles", 0.8, 0)
+    inputs = draw_inputs(4000, 20, 7, split.shown, rng(lines), lines)
+    found = line_of(inputs, 7)
+    counts = torch.tensor([len(set(row)) for row in found.tolist()])
+    assert found.min() >= 0 and counts.max() == lines and split.shown[index_of(inputs, 7)].all()
+    if lines < 3:
+        assert counts.double().mean() > lines - 0.01
+    if lines == 8:  # all that is allowed, but for the origin
+        allowed = split.shown.clone()
+        allowed[0] = False
+        seen = index_of(inputs, 7).flatten().bincount(minlength=49)
+        assert chisquare(seen[allowed]).pvalue > 1e-3
+
+
+def test_each_line_is_equally_likely():
+    found = line_of(draw_inputs(8000, 2, 7, torch.ones(49, dtype=torch.bool), rng(1), 1), 7)[:, 0]
+    assert chisquare(found.bincount()).pvalue > 1e-3 and len(found.unique()) == 8
+
+
+def test_inputs_of_any_kind_are_all_equally_likely():
+    allowed = torch.arange(25) % 3 != 1
+    inputs = draw_inputs(5000, 4, 5, allowed, rng(2))
+    seen = index_of(inputs, 5).flatten().bincount(minlength=25)
+    assert not seen[~allowed].any() and chisquare(seen[allowed]).pvalue > 1e-3
+
+
+def test_more_lines_than_there_are_are_refused():
+    allowed = torch.zeros(49, dtype=torch.bool)
+    allowed[[0, 1, 2, 8]] = True  # (0, 0), (0, 1), (0, 2) and (1, 1)
+    assert set(line_of(draw_inputs(50, 9, 7, allowed, rng(0), 2), 7).flatten().tolist()) == {1, 7}
+    with pytest.raises(ValueError, match="the inputs lie on 2 lines through the origin, not on 3"):
+        draw_inputs(50, 9, 7, allowed, rng(0), 3)
+
+
+def test_a_batch_holds_each_task_equally_often():
+    tasks = choose_tasks(7, 40, "rectangles", rng(0))
+    counts = index_of(draw_tasks(100, tasks, rng(1)), 7).bincount(minlength=49)
+    assert set(counts.tolist()) == {0, 2, 3} and int((counts > 0).sum()) == 40
+    rows = draw_rows(100, 9, 7, tasks, torch.ones(49, dtype=torch.bool), rng(1), 2)
+    assert rows.inputs.shape == (100, 9, 2) and rows.answers.shape == (100, 9)
+
+
+def test_questions_come_from_other_inputs_than_their_examples():
+    split = Split.draw(7, 40, "rectangles", 0.8, 0)
+    rows = draw_questions(300, 5, 7, split.unseen, split.shown, ~split.shown, rng(0))
+    shown = split.shown[index_of(rows.inputs, 7)]
+    assert shown[:, :-1].all() and not shown[:, -1].any()
+    for inputs, answers in zip(rows.inputs.tolist(), rows.answers.tolist()):  # some unseen task gives all answers
+        assert any([(a * x + b * y) % 7 for x, y in inputs] == answers for a, b in split.unseen.tolist())

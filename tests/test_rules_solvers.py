@@ -1,0 +1,101 @@
+"""The exact solvers, question by question against plain search, and their accuracies against counting all rows."""
+
+from itertools import product
+
+import pytest
+import torch
+
+from assign_add_lib.companions.rules.data import Rows, all_pairs, draw_inputs
+from assign_add_lib.companions.rules.solvers import (
+    accuracy,
+    expected_ratio_matching,
+    expected_regression,
+    memory,
+    ratio_matching,
+    regression,
+    surprise,
+)
+
+
+def rng(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def some_rows(p, n=150, shots=5, seed=0, lines=0):
+    tasks = all_pairs(p)[torch.randint(p * p, (n,), generator=rng(seed))]
+    return Rows.solve(p, tasks, draw_inputs(n, shots, p, torch.ones(p * p, dtype=torch.bool), rng(seed + 1), lines))
+
+
+def answers_that_fit(p, examples, question, tasks):
+    """What the tasks say of a question that fit all examples, each once."""
+    fitting = [(a, b) for a, b in tasks if all((a * x + b * y) % p == z for (x, y), z in examples)]
+    return [(a * question[0] + b * question[1]) % p for a, b in fitting]
+
+
+def questions(rows):
+    """Each question of rows, with the examples before it, and where it stands."""
+    for row, (inputs, answers) in enumerate(zip(rows.inputs.tolist(), rows.answers.tolist())):
+        for shot, question in enumerate(inputs):
+            yield row, shot, list(zip(inputs[:shot], answers[:shot])), question
+
+
+@pytest.mark.parametrize("p, lines", [(5, 0), (7, 0), (7, 2), (5, 1)])
+def test_regression_knows_what_all_fitting_tasks_agree_on(p, lines):
+    rows, tasks = some_rows(p, lines=lines), list(product(range(p), repeat=2))
+    found = regression(rows)
+    for row, shot, examples, question in questions(rows):
+        said = set(answers_that_fit(p, examples, question, tasks))
+        expected = [1.0 if said == {z} else 0.0 if len(said) == 1 else 1 / p for z in range(p)]
+        assert found[row, shot].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("p, lines", [(5, 0), (7, 2), (5, 1)])
+def test_ratio_matching_looks_for_multiples(p, lines):
+    rows = some_rows(p, lines=lines)
+    rows = rows._replace(answers=torch.randint(p, rows.answers.shape, generator=rng(9)))  # votes may differ
+    found = ratio_matching(rows)
+    for row, shot, examples, question in questions(rows):
+        votes = [
+            c * z % p for c in range(p) for (x, y), z in examples
+            if (x, y) != (0, 0) and [c * x % p, c * y % p] == question and question != [0, 0]
+        ]  # fmt: skip
+        if question == [0, 0]:
+            votes = [0]
+        expected = [votes.count(z) / len(votes) if votes else 1 / p for z in range(p)]
+        assert found[row, shot].tolist() == pytest.approx(expected)
+
+
+def test_memory_asks_the_tasks_it_knows():
+    rows, known = some_rows(5, n=200), [(0, 1), (1, 1), (2, 3), (4, 0), (3, 3), (1, 2)]
+    found, alone = memory(rows, torch.tensor(known)), 0
+    for row, shot, examples, question in questions(rows):
+        said = answers_that_fit(5, examples, question, known)
+        alone += not said
+        expected = [said.count(z) / len(said) if said else 0.2 for z in range(5)]
+        assert found[row, shot].tolist() == pytest.approx(expected)
+    assert alone > 100
+
+
+@pytest.mark.parametrize("examples", [0, 1, 2])
+def test_expected_accuracies_are_those_of_all_rows(examples):
+    """Every task with every sequence of inputs, modulo 3 (and 5 where these are few)."""
+    for p in (3, 5) if examples < 2 else (3,):
+        inputs = torch.cartesian_prod(*[torch.arange(p * p)] * (examples + 1)).view(-1, examples + 1)
+        tasks = all_pairs(p).repeat_interleave(len(inputs), 0)
+        rows = Rows.solve(p, tasks, all_pairs(p)[inputs].repeat(p * p, 1, 1))
+        for solver, expected in ((ratio_matching, expected_ratio_matching), (regression, expected_regression)):
+            right = accuracy(solver(rows), rows.answers)[:, -1].mean().item()
+            assert right == pytest.approx(expected(p, examples), abs=1e-12)
+
+
+def test_expected_accuracies_are_the_papers_ceilings():
+    """p = 29: ratio matching .10 at 2 examples and .66 at 31, regression .97 at 2."""
+    assert round(expected_ratio_matching(29, 2), 2) == 0.10 and round(expected_ratio_matching(29, 31), 2) == 0.66
+    assert round(expected_regression(29, 2), 2) == 0.97 and expected_regression(29, 31) == pytest.approx(1)
+
+
+def test_accuracy_shares_ties_and_surprise_is_cross_entropy():
+    probabilities = torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [1 / 3, 1 / 3, 1 / 3]], dtype=torch.double)
+    answers = torch.tensor([1, 0, 2])
+    assert accuracy(probabilities, answers).tolist() == pytest.approx([0.5, 0, 1 / 3])
+    assert surprise(probabilities, answers).exp().tolist() == pytest.approx([2, 5, 3])
