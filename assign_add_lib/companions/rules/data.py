@@ -109,6 +109,8 @@ def draw_inputs(rows: int, shots: int, p: int, allowed: Tensor, generator: torch
     ValueError where the allowed inputs lie on fewer.
     """
     pairs, random = all_pairs(p).to(allowed.device), {"generator": generator, "device": generator.device}
+    if not shots:
+        return pairs.new_empty(rows, 0, 2)
     if not lines:
         return pairs[torch.multinomial(allowed.float(), rows * shots, replacement=True, generator=generator)].view(rows, shots, 2)
     line = line_of(pairs, p)
