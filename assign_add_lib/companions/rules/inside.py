@@ -1,0 +1,141 @@
+"""Inside a network of rows: waves over numbers and their logarithms, heads, and exchanges between rows.
+
+The causal model that exchanges test is ratio matching: of the question and the examples the network takes a factor c and the
+answer z of an example, and says c z.  What is exchanged between two rows then moves c, or z, or both, or nothing.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from .analysis import factor_of
+from .data import Rows, draw_inputs, draw_tasks
+from .model import ASKED, Network
+
+Alter = Callable[[str, int, Tensor], Tensor]  # what stands somewhere, at a depth -> what is to stand there
+GROUPS = ("sums", "products")  # under which numbers can be turned: all of them, or all but 0
+
+
+def logarithms(p: int) -> Tensor:
+    """The discrete logarithm of each number to the base of the least primitive root of a prime p, (p,); of 0 it is -1."""
+    for root in range(1, p):
+        powers = [pow(root, power, p) for power in range(p - 1)]
+        if len(set(powers)) == p - 1:
+            found = torch.full((p,), -1)
+            found[torch.tensor(powers)] = torch.arange(p - 1)
+            return found
+    raise ValueError(f"p must be a prime, not {p}")
+
+
+def waves(table: Tensor, group: str) -> Tensor:
+    """Shares of the variance over numbers of a table (p, ...), by frequency 1, 2, ... of the turning of a group.
+
+    Under sums a number n turns with n, under products with its logarithm, without 0.  They add up to 1.
+    """
+    p = len(table)
+    if group == "products":
+        table = table[logarithms(p)[1:].argsort() + 1]
+    power = torch.fft.fft(table.flatten(1).double(), dim=0).abs().square().sum(1)[1:]
+    n = len(power) + 1
+    folded = torch.stack([power[k - 1] + (power[n - k - 1] if 2 * k != n else 0) for k in range(1, n // 2 + 1)])
+    return folded / folded.sum()
+
+
+def relabelled(table: Tensor, generator: torch.Generator, draws: int = 100) -> Tensor:
+    """The table (p, ...) with its numbers but 0 in `draws` random orders, (draws, p, ...): the null of `waves`."""
+    orders = torch.rand(draws, len(table) - 1, generator=generator).argsort(1) + 1
+    return table[torch.cat([torch.zeros_like(orders[:, :1]), orders], 1)]
+
+
+def passed(network: Network, tokens: Tensor, alter: Alter) -> Tensor:
+    """The logits (row, p) of the last question, where `alter` sees and may replace what arises on the way.
+
+    It gets ("stream", depth, (row, position, d_model)) after the embedding, depth 0, and after each layer, and
+    ("heads", layer, (row, head, position, d_head)) for what the heads of layers 1, 2, ... read.
+    """
+    resid = alter("stream", 0, network.embed(tokens))
+    for depth, layer in enumerate(network.layers, start=1):
+        resid = alter("stream", depth, layer.add(resid, alter("heads", depth, layer.read(resid))))
+    return network.read_out(resid[:, ASKED][:, -1])
+
+
+def streams(network: Network, tokens: Tensor) -> list[Tensor]:
+    """The stream (row, position, d_model) after the embedding and after each layer."""
+    found = []
+
+    def keep(place: str, depth: int, values: Tensor) -> Tensor:
+        if place == "stream":
+            found.append(values)
+        return values
+
+    passed(network, tokens, keep)
+    return found
+
+
+def head_outputs(network: Network, tokens: Tensor) -> Tensor:
+    """What each head writes into the stream at the last question, (layer, head, row, d_model)."""
+    found = []
+
+    def keep(place: str, depth: int, values: Tensor) -> Tensor:
+        if place == "heads":
+            out = network.layers[depth - 1].out.weight.unflatten(1, (values.shape[1], -1))  # (d_model, head, d_head)
+            found.append(torch.einsum("rhc,mhc->hrm", values[:, :, -2], out))
+        return values
+
+    passed(network, tokens, keep)
+    return torch.stack(found)
+
+
+def without_head(network: Network, rows: Rows, layer: int, head: int) -> float:
+    """How often the last question is answered right where a head, at that question, reads its mean over the rows."""
+
+    def alter(place: str, depth: int, values: Tensor) -> Tensor:
+        if place == "heads" and depth == layer:
+            values = values.clone()
+            values[:, head, -2] = values[:, head, -2].mean(0)
+        return values
+
+    return (passed(network, rows.tokens, alter).argmax(1) == rows.answers[:, -1]).double().mean().item()
+
+
+def matched_rows(rows: int, shots: int, example: int, p: int, tasks: Tensor, allowed: Tensor, generator: torch.Generator) -> Rows:
+    """Rows whose last question is a multiple of one example, which stands at a place, by a factor that is not 1; no other is."""
+    kept, found = [], 0
+    while found < rows:
+        drawn = Rows.solve(p, draw_tasks(4 * rows, tasks, generator), draw_inputs(4 * rows, shots, p, allowed, generator))
+        factors = factor_of(drawn)
+        good = (factors[:, example] > 1) & ((factors > 0).sum(1) == 1)
+        kept.append(Rows(p, drawn.inputs[good], drawn.answers[good]))
+        found += int(good.sum())
+    inputs, answers = (torch.cat([getattr(each, name) for each in kept])[:rows] for name in ("inputs", "answers"))
+    return Rows(p, inputs, answers)
+
+
+def exchanged(network: Network, base: Rows, source: Rows, depth: int, positions: slice) -> Tensor:
+    """What is answered (row,) to the last questions of rows whose stream, at a depth and at some positions, is that of others."""
+    given = streams(network, source.tokens)[depth]
+
+    def alter(place: str, at: int, values: Tensor) -> Tensor:
+        if place == "stream" and at == depth:
+            values = values.clone()
+            values[:, positions] = given[:, positions]
+        return values
+
+    return passed(network, base.tokens, alter).argmax(1)
+
+
+def outcomes(said: Tensor, base: Rows, source: Rows, example: int) -> dict[str, float]:
+    """Which answer is given after an exchange, as shares of the rows on which the four that the causal model knows differ.
+
+    `c z` is that of the row itself; `c' z` has the factor of the other row, `c z'` the answer of its example, `c' z'` both.
+    """
+    factors = [factor_of(rows)[:, example] for rows in (base, source)]
+    answers = [rows.answers[:, example] for rows in (base, source)]
+    named = {
+        f"c{prime * i} z{prime * j}": factors[i] * answers[j] % base.p
+        for i, j, prime in ((0, 0, "'"), (1, 0, "'"), (0, 1, "'"), (1, 1, "'"))
+    }
+    values = torch.stack(list(named.values()))
+    different = (values[:, None] != values).sum((0, 1)) == 12  # all four, in pairs both ways
+    return {name: (said == value)[different].double().mean().item() for name, value in named.items()}

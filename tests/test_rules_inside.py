@@ -1,0 +1,113 @@
+"""Inside a network of rows: waves against known ones, exchanges against rows put together by hand."""
+
+import pytest
+import torch
+
+from assign_add_lib.companions.rules import inside
+from assign_add_lib.companions.rules.analysis import factor_of
+from assign_add_lib.companions.rules.data import all_pairs, draw_rows
+from assign_add_lib.companions.rules.model import Network
+
+EVERY = torch.ones(49, dtype=torch.bool)
+
+
+def rng(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def network(depth=2):
+    torch.manual_seed(0)
+    return Network(7, depth, 16, 2, std=0.4).requires_grad_(False)
+
+
+def some_rows(n=40, shots=5, seed=0):
+    return draw_rows(n, shots, 7, all_pairs(7), EVERY, rng(seed))
+
+
+def matched(n=60, shots=5, example=1, seed=0):
+    return inside.matched_rows(n, shots, example, 7, all_pairs(7), EVERY, rng(seed))
+
+
+@pytest.mark.parametrize("p", [5, 7, 11, 29])
+def test_logarithms_turn_products_into_sums(p):
+    log = inside.logarithms(p).tolist()
+    assert log[0] == -1 and sorted(log[1:]) == list(range(p - 1)) and log[1] == 0
+    assert all((log[a] + log[b]) % (p - 1) == log[a * b % p] for a in range(1, p) for b in range(1, p))
+    with pytest.raises(ValueError, match="p must be a prime, not 9"):
+        inside.logarithms(9)
+
+
+@pytest.mark.parametrize("group, frequency", [("sums", 1), ("sums", 3), ("products", 1), ("products", 2), ("products", 3)])
+def test_waves_find_the_frequency_that_was_put_in(group, frequency):
+    turn = torch.arange(7) if group == "sums" else inside.logarithms(7)
+    angle = 2 * torch.pi * frequency * turn / (7 if group == "sums" else 6)
+    table = torch.stack([angle.cos(), 2 * angle.sin(), torch.ones(7)], 1)
+    shares = inside.waves(table, group)
+    assert len(shares) == 3 and shares.sum() == pytest.approx(1) and shares[frequency - 1] == pytest.approx(1)
+    other = inside.waves(table, "products" if group == "sums" else "sums")
+    assert other.max() < 0.95  # a wave of the one is none of the other
+
+
+def test_relabelling_keeps_0_and_the_values():
+    table = torch.arange(7.0)[:, None].repeat(1, 2)
+    drawn = inside.relabelled(table, rng(0), 50)
+    assert drawn.shape == (50, 7, 2) and not drawn[:, 0].any()
+    assert torch.equal(drawn[..., 0].sort(1).values, torch.arange(7.0).expand(50, -1)) and len(drawn[..., 0].unique(dim=0)) > 40
+
+
+def test_an_unaltered_pass_is_the_network():
+    net, rows = network(), some_rows()
+    logits = inside.passed(net, rows.tokens, lambda place, depth, values: values)
+    torch.testing.assert_close(logits, net(rows.tokens)[:, -1])
+    assert len(inside.streams(net, rows.tokens)) == 3
+
+
+def test_head_outputs_add_up_to_what_attention_writes():
+    net, rows = network(), some_rows()
+    written, resid = inside.head_outputs(net, rows.tokens), net.embed(rows.tokens)
+    for layer, of_layer in zip(net.layers, written):
+        read = layer.read(resid)
+        torch.testing.assert_close(of_layer.sum(0), layer.out(read.transpose(1, 2).flatten(2))[:, -2])
+        alone = read.clone()
+        alone[:, 1] = 0
+        torch.testing.assert_close(of_layer[0], layer.out(alone.transpose(1, 2).flatten(2))[:, -2])
+        resid = layer(resid)
+
+
+def test_a_silenced_head_reads_its_mean():
+    net, rows = network(depth=1), some_rows(200)
+    layer = net.layers[0]
+    resid = net.embed(rows.tokens)
+    read = layer.read(resid)
+    read[:, 1, -2] = read[:, 1, -2].mean(0)
+    right = net.read_out(layer.add(resid, read)[:, -2]).argmax(1) == rows.answers[:, -1]
+    assert inside.without_head(net, rows, 1, 1) == right.double().mean().item()
+
+
+def test_matched_rows_have_one_match_where_it_is_wanted():
+    for example in (0, 3):
+        rows = matched(100, example=example)
+        factors = factor_of(rows)
+        assert len(rows.answers) == 100 and (factors[:, example] > 1).all()
+        assert not factors[:, [place for place in range(4) if place != example]].any()
+
+
+def test_exchanging_all_positions_gives_the_other_rows_answer():
+    net, base, source = network(), matched(seed=1), matched(seed=2)
+    said = [net(rows.tokens)[:, -1].argmax(1) for rows in (base, source)]
+    for depth in range(3):
+        assert torch.equal(inside.exchanged(net, base, source, depth, slice(None)), said[1])
+        assert torch.equal(inside.exchanged(net, base, source, depth, slice(0, 0)), said[0])
+    mixed = base.tokens.clone()
+    mixed[:, 3:6] = source.tokens[:, 3:6]
+    assert torch.equal(inside.exchanged(net, base, source, 0, slice(3, 6)), net(mixed)[:, -1].argmax(1))
+
+
+def test_outcomes_name_what_followed_by_the_causal_model():
+    base, source = matched(400, seed=3), matched(400, seed=4)
+    c, other_c = (factor_of(rows)[:, 1] for rows in (base, source))
+    z, other_z = (rows.answers[:, 1] for rows in (base, source))
+    for name, said in {"c z": c * z, "c' z": other_c * z, "c z'": c * other_z, "c' z'": other_c * other_z}.items():
+        found = inside.outcomes(said % 7, base, source, 1)
+        assert found[name] == 1 and sum(found.values()) == 1
+    assert inside.outcomes(base.answers[:, -1], base, source, 1)["c z"] == 1
