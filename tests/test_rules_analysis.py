@@ -110,3 +110,22 @@ def test_streams_at_questions_lead_to_the_logits():
     assert len(streams) == 3 and all(each.shape == (10, 6, 16) for each in streams)
     torch.testing.assert_close(net.read_out(streams[-1]), net(rows.tokens))
     assert torch.equal(streams[0][:, 2], net.embed(rows.inputs[:, 2, 1]))
+
+
+def test_matched_rows_have_one_match_where_it_is_wanted():
+    split = Split.draw(7, 40, "rectangles", 0.8, 0)
+    for example in (0, 3):
+        rows = analysis.chosen_rows(100, 5, split, split.unseen, analysis.matched_at(example), rng(example))
+        factors = analysis.factor_of(rows)
+        assert len(rows.answers) == 100 and (factors[:, example] > 1).all()
+        assert not factors[:, [place for place in range(4) if place != example]].any()
+        assert split.shown[rows.inputs @ torch.tensor([7, 1])].all()
+
+
+def test_unmatched_rows_are_answered_by_regression_alone():
+    split = Split(7, all_pairs(7), EVERY)
+    drawn = draw_rows(3000, 4, 7, all_pairs(7), EVERY, rng(0))
+    ratio, solved = (solver(drawn)[:, -1].amax(1) for solver in (ratio_matching, regression))
+    assert torch.equal(analysis.unmatched(drawn), (ratio < 0.5) & (solved > 0.5))
+    rows = analysis.chosen_rows(50, 4, split, all_pairs(7), analysis.unmatched, rng(1))
+    assert len(rows.answers) == 50 and analysis.unmatched(rows).all()

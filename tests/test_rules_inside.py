@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from assign_add_lib.companions.rules import inside
-from assign_add_lib.companions.rules.analysis import factor_of
-from assign_add_lib.companions.rules.data import all_pairs, draw_rows
+from assign_add_lib.companions.rules.analysis import chosen_rows, factor_of, matched_at
+from assign_add_lib.companions.rules.data import Split, all_pairs, draw_rows
 from assign_add_lib.companions.rules.model import Network
 
 EVERY = torch.ones(49, dtype=torch.bool)
@@ -25,7 +25,7 @@ def some_rows(n=40, shots=5, seed=0):
 
 
 def matched(n=60, shots=5, example=1, seed=0):
-    return inside.matched_rows(n, shots, example, 7, all_pairs(7), EVERY, rng(seed))
+    return chosen_rows(n, shots, Split(7, all_pairs(7), EVERY), all_pairs(7), matched_at(example), rng(seed))
 
 
 @pytest.mark.parametrize("p", [5, 7, 11, 29])
@@ -84,14 +84,6 @@ def test_a_silenced_head_reads_its_mean():
     assert inside.without_head(net, rows, 1, 1) == right.double().mean().item()
 
 
-def test_matched_rows_have_one_match_where_it_is_wanted():
-    for example in (0, 3):
-        rows = matched(100, example=example)
-        factors = factor_of(rows)
-        assert len(rows.answers) == 100 and (factors[:, example] > 1).all()
-        assert not factors[:, [place for place in range(4) if place != example]].any()
-
-
 def test_exchanging_all_positions_gives_the_other_rows_answer():
     net, base, source = network(), matched(seed=1), matched(seed=2)
     said = [net(rows.tokens)[:, -1].argmax(1) for rows in (base, source)]
@@ -111,3 +103,27 @@ def test_outcomes_name_what_followed_by_the_causal_model():
         found = inside.outcomes(said % 7, base, source, 1)
         assert found[name] == 1 and sum(found.values()) == 1
     assert inside.outcomes(base.answers[:, -1], base, source, 1)["c z"] == 1
+
+
+def test_means_over_inputs_are_those_of_a_loop():
+    rows = some_rows(400, seed=5)
+    outputs = torch.randn(400, 3, generator=rng(0))
+    found = inside.over_inputs(outputs, rows)
+    for x in range(7):
+        for y in range(7):
+            asked = [row for row, inputs in enumerate(rows.inputs[:, -1].tolist()) if inputs == [x, y]]
+            assert found[x, y].isnan().all() if not asked else torch.allclose(found[x, y], outputs[asked].mean(0), atol=1e-6)
+
+
+@pytest.mark.parametrize("one, two", [(1, 2), (0, 3), (3, 3), (4, 0)])
+def test_the_largest_wave_is_the_one_put_in(one, two):
+    log = inside.logarithms(7)
+    angle = 2 * torch.pi / 6 * (one * log[:, None] + two * log)
+    noise = 0.1 * torch.randn(7, 7, 4, generator=rng(1))
+    table = torch.stack([angle.cos(), angle.sin(), angle.cos(), torch.zeros(7, 7)], 2) + noise
+    share = inside.largest_wave(table, log)
+    inner = table[1:, 1:].flatten(0, 1).double()
+    waves = torch.stack([angle[1:, 1:].cos().flatten(), angle[1:, 1:].sin().flatten()], 1).double()
+    centred = inner - inner.mean(0)
+    fitted = waves @ torch.linalg.pinv(waves, rtol=1e-4) @ centred
+    assert share == pytest.approx((fitted.square().sum() / centred.square().sum()).item(), abs=1e-5) and share > 0.9

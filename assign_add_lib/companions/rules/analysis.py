@@ -8,11 +8,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .data import Rows, Split, draw_questions, line_of
+from .data import Rows, Split, draw_questions, draw_rows, line_of
 from .model import ASKED, Network
 from .solvers import accuracy
 
 Answering = Callable[[Rows], Tensor]  # rows -> scores (row, shot, p)
+Keep = Callable[[Rows], Tensor]  # rows -> which to keep, (row,)
 KINDS = ("the same input", "a multiple", "another direction", "the origin")  # of an example, seen from a question
 
 
@@ -47,6 +48,35 @@ def factor_of(rows: Rows) -> Tensor:
     factors = torch.arange(rows.p)[:, None, None]
     fits = (factors * x[:, :-1] % rows.p == x[:, -1:]) & (factors * y[:, :-1] % rows.p == y[:, -1:])
     return torch.where(fits.any(0) & ((x != 0) | (y != 0))[:, :-1], fits.int().argmax(0), 0)
+
+
+def chosen_rows(n: int, shots: int, split: Split, tasks: Tensor, keep: Keep, generator: torch.Generator) -> Rows:
+    """n rows of tasks (task, 2) on the training inputs, those that `keep` says, of as many as it takes."""
+    kept: list[Rows] = []
+    while sum(len(each.answers) for each in kept) < n:
+        drawn = draw_rows(4 * n, shots, split.p, tasks, split.shown, generator)
+        good = keep(drawn)
+        kept.append(Rows(split.p, drawn.inputs[good], drawn.answers[good]))
+    inputs, answers = (torch.cat([getattr(each, name) for each in kept])[:n] for name in ("inputs", "answers"))
+    return Rows(split.p, inputs, answers)
+
+
+def matched_at(example: int) -> Keep:
+    """Where the last question is a multiple of one example, at this place, by a factor that is not 1, and of no other."""
+
+    def keep(rows: Rows) -> Tensor:
+        factors = factor_of(rows)
+        return (factors[:, example] > 1) & ((factors > 0).sum(1) == 1)
+
+    return keep
+
+
+def unmatched(rows: Rows) -> Tensor:
+    """Where the last question is a multiple of no example, and not the origin, but two examples of other lines tell the task."""
+    line = line_of(rows.inputs, rows.p)
+    examples, question = line[:, :-1], line[:, -1:]
+    several = examples.amax(1) != torch.where(examples >= 0, examples, rows.p + 1).amin(1)
+    return (question[:, 0] >= 0) & (examples != question).all(1) & (examples >= 0).any(1) & several
 
 
 def altered(rows: Rows, example: Tensor, by: Tensor) -> Rows:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .analysis import factor_of
-from .data import Rows, draw_inputs, draw_tasks
+from .data import Rows
 from .model import ASKED, Network
 
 Alter = Callable[[str, int, Tensor], Tensor]  # what stands somewhere, at a depth -> what is to stand there
@@ -99,19 +99,6 @@ def without_head(network: Network, rows: Rows, layer: int, head: int) -> float:
     return (passed(network, rows.tokens, alter).argmax(1) == rows.answers[:, -1]).double().mean().item()
 
 
-def matched_rows(rows: int, shots: int, example: int, p: int, tasks: Tensor, allowed: Tensor, generator: torch.Generator) -> Rows:
-    """Rows whose last question is a multiple of one example, which stands at a place, by a factor that is not 1; no other is."""
-    kept, found = [], 0
-    while found < rows:
-        drawn = Rows.solve(p, draw_tasks(4 * rows, tasks, generator), draw_inputs(4 * rows, shots, p, allowed, generator))
-        factors = factor_of(drawn)
-        good = (factors[:, example] > 1) & ((factors > 0).sum(1) == 1)
-        kept.append(Rows(p, drawn.inputs[good], drawn.answers[good]))
-        found += int(good.sum())
-    inputs, answers = (torch.cat([getattr(each, name) for each in kept])[:rows] for name in ("inputs", "answers"))
-    return Rows(p, inputs, answers)
-
-
 def exchanged(network: Network, base: Rows, source: Rows, depth: int, positions: slice) -> Tensor:
     """What is answered (row,) to the last questions of rows whose stream, at a depth and at some positions, is that of others."""
     given = streams(network, source.tokens)[depth]
@@ -139,3 +126,25 @@ def outcomes(said: Tensor, base: Rows, source: Rows, example: int) -> dict[str, 
     values = torch.stack(list(named.values()))
     different = (values[:, None] != values).sum((0, 1)) == 12  # all four, in pairs both ways
     return {name: (said == value)[different].double().mean().item() for name, value in named.items()}
+
+
+def over_inputs(outputs: Tensor, rows: Rows) -> Tensor:
+    """The mean of outputs (row, d) over the rows that ask each input, (p, p, d); an input that no row asks is not a number."""
+    place = rows.inputs[:, -1, 0] * rows.p + rows.inputs[:, -1, 1]
+    total = outputs.new_zeros(rows.p**2, outputs.shape[1]).index_add(0, place, outputs)
+    return (total / place.bincount(minlength=rows.p**2)[:, None]).unflatten(0, (rows.p, rows.p))
+
+
+def largest_wave(table: Tensor, names: Tensor) -> float:
+    """The largest share that one wave has in the variance of a table (p, p, d) over the inputs (x, y) without 0.
+
+    `names` (p,) says which power of a root each number is taken for, -1 for 0: the true `logarithms`, or others as a null.  A
+    wave is a pair of frequencies, of log x and of log y, with its opposite.
+    """
+    order = names[1:].argsort() + 1
+    power = torch.fft.fft2(table[order][:, order].double(), dim=(0, 1)).abs().square().sum(2)
+    power[0, 0] = 0
+    opposite = (-torch.arange(len(order))) % len(order)
+    alone = (opposite == torch.arange(len(order))).outer(opposite == torch.arange(len(order)))  # their own opposites
+    folded = torch.where(alone, power, power + power[opposite][:, opposite])
+    return (folded.max() / power.sum()).item()
