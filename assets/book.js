@@ -31,13 +31,13 @@
 
   // A view's slider: where it stands is written beside it, and it plays; what it moves listens to it
   function bindControl(control) {
-    const data = dataOf(control.closest("figure")), values = data.steps ?? data.map(({ value }) => value);
+    const figure = control.closest("figure"), data = dataOf(figure), values = data.steps ?? data.map(({ value }) => value);
     const [input, output] = ["input", "output"].map((name) => control.querySelector(name)), last = values.length - 1;
     const play = Object.assign(document.createElement("button"), { type: "button", textContent: "Play" });
     let playing = 0;
     const say = () => {
       const value = String(values[input.valueAsNumber]);
-      output.textContent = value.replace(/(?<=^\d+)(?=(\d{3})+$)/g, "\u2009");
+      output.textContent = /^\d+$/.test(value) ? value.replace(/\B(?=(\d{3})+$)/g, "\u2009") : value;
       input.setAttribute("aria-valuetext", value);
     };
     const go = (place) => {
@@ -49,17 +49,23 @@
       playing = 0;
       play.textContent = "Play";
     };
-    input.addEventListener("input", say);
+    input.addEventListener("input", (event) => {
+      say();
+      if (event.isTrusted) stop(); // the reader moves it
+    });
     play.addEventListener("click", () => {
       if (playing) return stop();
       play.textContent = "Stop";
       if (input.valueAsNumber === last) go(0);
       playing = setInterval(() => {
+        if (figure.querySelector(".waiting")) return;
         go(input.valueAsNumber + 1);
         if (input.valueAsNumber === last) stop();
       }, 700);
     });
     output.ariaLive = "off"; // the slider itself is read out
+    control.role = "group";
+    control.ariaLabel = figure.querySelector("figcaption").textContent;
     control.append(play);
     say();
   }
@@ -71,8 +77,15 @@
     const fetchAll = () => frames.forEach(({ src }) => Object.assign(new Image(), { src }));
     figure.addEventListener("focusin", fetchAll, { once: true }); // the reader has come to the slider
     input.addEventListener("input", () => {
-      const { value, ...picture } = frames[input.valueAsNumber];
-      Object.assign(image, picture);
+      const place = input.value, { value, ...picture } = frames[place], next = new Image();
+      const swap = () => {
+        if (input.value !== place) return;
+        Object.assign(image, picture);
+        image.classList.remove("waiting");
+      };
+      image.classList.add("waiting"); // until the picture of this step is there
+      next.src = picture.src;
+      next.decode().then(swap, swap);
     });
   }
 

@@ -25,10 +25,10 @@ def algorithm(names: Sequence[str], wide: bool) -> Figure:
     """The algorithm on one problem, on a narrow page without its PADs."""
     variables = [position for position, name in enumerate(names[:12]) if name in "abc"]
     seventeen = names.index("17")
-    carried = {position + 1: f"of {names[position]}" for position in variables} | {14: "(b)", 15: "b, 19"}
+    carried = {position + 1: f"of {names[position]}" for position in variables} | {14: "(b)", 15: "b, 19" if wide else "b,19"}
     layer_1 = [(position + 1, position) for position in variables] + [(14, 13), (15, 13), (15, 14)]
     layer_2 = [(15, seventeen), (15, 14)]
-    ways = {seventeen: "by name", 14: "by place\nand name" if wide else "by place,\nby name"}
+    ways = {seventeen: "by name" if wide else "name", 14: "by place\nand name" if wide else "place,\nname"}
     shown = [position for position, name in enumerate(names) if wide or name != "PAD"]
     place = {position: index for index, position in enumerate(shown)}
     return figures.algorithm(

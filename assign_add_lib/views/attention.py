@@ -118,7 +118,7 @@ def attention_slider(source: Run | Weights, problem: Problem | str, steps: Seque
 
 
 def _rounded(patterns: Tensor) -> list[list[list[float]]]:
-    return [[[round(weight, 3) for weight in row] for row in pattern] for pattern in patterns.tolist()]
+    return [[[round(weight, 4) for weight in row] for row in pattern] for pattern in patterns.tolist()]
 
 
 def circuitsvis_script() -> str:

@@ -298,6 +298,7 @@ def test_what_is_shown_is_named_until_other_weights_are_there(explorer):
     choice.select_by_visible_text("seed-1")
     until(browser, lambda: "could not be fetched" in said(browser, "error"))
     assert choice.first_selected_option.text == "seed-42" and "run=seed-42&step=3000" in browser.current_url
+    assert not browser.find_elements(By.CSS_SELECTOR, "assign-add[address] .stale")  # it is what the controls say
     browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
     choice.select_by_visible_text("seed-1")
     until(browser, lambda: "run=seed-1&step=30000" in browser.current_url and not said(browser, "error"))
@@ -317,11 +318,34 @@ def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(damage, browser, tmp
         until(browser, lambda: said(browser, "error"))
         lines = {"gone": "could not be fetched (404)", "cut": "it is cut short", "altered": "its checksum is not"}
         assert lines[damage] in said(browser, "error") and not said(browser, "verdict")
+        until(browser, lambda: len(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")) >= 16)
         typed(browser, "3+4=?")
         slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
         slider.send_keys(Keys.END)  # the others go on
         until(browser, lambda: said(browser, "verdict").startswith("On 3+4=? the network says 7"))
     browser.get_log("browser")
+
+
+def test_a_link_to_a_run_alone_shows_its_last_step(explorer):
+    browser = explorer("?run=hand-built")
+    until(browser, lambda: "run=hand-built&step=0" in browser.current_url)
+    assert not said(browser, "error")
+    browser = explorer("?run=seed-3")
+    until(browser, lambda: "run=seed-3&step=30000" in browser.current_url)
+
+
+def test_steps_that_are_passed_over_are_not_fetched(explorer):
+    browser = explorer("?run=seed-42&step=0")
+    until(browser, lambda: "step=0" in browser.current_url)
+    let_go = slowed(browser, "checkpoints")
+    slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
+    slider.send_keys(*[Keys.ARROW_RIGHT] * 6)
+    browser.execute_async_script("setTimeout(arguments[0], 400)")
+    assert browser.execute_script("return waiting.length") <= 3  # the first, the last, and perhaps one between
+    let_go()
+    step = load_run("seed-42").steps[6]
+    until(browser, lambda: f"step={step}" in browser.current_url)
+    assert not errors(browser)
 
 
 def test_explorer_asks_for_one_checkpoint_and_no_other_host(explorer, site):
@@ -432,6 +456,7 @@ def test_a_prediction_comes_before_the_answer(explorer):
     assert not verdict.is_displayed() and not second.find_elements(By.CLASS_NAME, "layers")
     guess.find_element(By.TAG_NAME, "input").send_keys("24", Keys.ENTER)
     until(browser, lambda: verdict.is_displayed())
+    assert browser.switch_to.active_element == verdict  # from where the Tab key goes on
     answer, _ = answered("seed-42", 1900, Problem.parse("f=49, c=12, f+34=?").tokens())
     assert verdict.text.startswith(f"On f=49, c=12, f+34=? the network says {answer},") and verdict.text.endswith("You said 24.")
     assert answer == 12 + 34  # as the page would have it: the other number

@@ -198,6 +198,7 @@ def test_sliders_move_by_keyboard(page, browser):
 
         def seen(figure=figure, slider=slider):
             image, output = figure.find_element(By.TAG_NAME, "img"), figure.find_element(By.TAG_NAME, "output")
+            WebDriverWait(browser, 30).until(lambda _: "waiting" not in (image.get_attribute("class") or ""))
             browser.execute_async_script("arguments[0].decode().then(arguments[1])", image)
             assert output.text.replace("\u2009", "") == slider.get_attribute("aria-valuetext")
             return image.get_attribute("src"), image.get_attribute("alt"), output.text

@@ -28,7 +28,8 @@ def token_row(
     `notes` puts a bracket with words above a span of positions (first, last); `positions` says what the boxes' positions
     are called, by default 0, 1, 2 and so on.
     """
-    figure, axes = plt.subplots(figsize=(WIDTH, 1.75))
+    bottom, top = -1.6 if answer else -0.6, 1.85 if notes else 1.1
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.507 * (top - bottom)))
     called = positions or range(len(names))
     for position, name in enumerate(names):
         box = plt.Rectangle((position + 0.04, 0), 0.92, 1, facecolor=ROLES[role(name)], edgecolor=INK, linewidth=0.8)
@@ -45,7 +46,7 @@ def token_row(
                       arrowprops={"arrowstyle": "<-", "color": INK})  # fmt: skip
         axes.text(end - 0.6, -1.35, "answer", ha="right", va="center", fontsize=8.5)
     axes.text(-0.1, -0.32, "position", ha="right", va="center", fontsize=8, color=GREY)
-    axes.set(xlim=(-1.3, len(names)), ylim=(-1.6 if answer else -0.6, 1.85))
+    axes.set(xlim=(-1.3, len(names)), ylim=(bottom, top))
     axes.axis("off")
     return figure
 

@@ -43,7 +43,11 @@ class AssignAdd extends HTMLElement {
     const sides = NAMES.some((name) => given(`${name}2`) !== null) ? ["", "2"] : [""];
     this.#build(sides.length === 2);
     this.text.value = given("problem") ?? PROBLEM;
-    const starts = sides.map((side) => this.#open(Object.fromEntries(NAMES.map((name) => [name, given(name + side) ?? (name in SETTINGS ? null : given(name))]))));
+    const of = (name, side) => {
+      if (name === "step" && asked.has(`run${side}`) && !asked.has(`step${side}`)) return ""; // of another run, its last
+      return given(name + side) ?? (name in SETTINGS ? null : given(name));
+    };
+    const starts = sides.map((side) => this.#open(Object.fromEntries(NAMES.map((name) => [name, of(name, side)]))));
     const tokens = asked.get("tokens"), known = ["run", "step"].every((name) => this.hasAttribute(name) && !asked.has(name));
     const begin = () => {
       if (known) this.#shelf.weights(given("run"), given("step")).catch(() => {}); // on its way while the list of runs is
@@ -73,6 +77,9 @@ class AssignAdd extends HTMLElement {
       this.#revealed = guess.hidden = true;
       this.#guess = ` You said ${this.prediction.value}.`;
       this.#show();
+      const { verdict } = this.#panes.at(-1);
+      verdict.tabIndex = -1;
+      verdict.focus({ preventScroll: true });
     });
     this.append(part("live", "div", { class: "live-view" },
       make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
@@ -87,7 +94,7 @@ class AssignAdd extends HTMLElement {
     this.measure?.addEventListener("click", () => this.#measure());
     this.second.hidden = !shows.has("run");
     this.second.addEventListener("click", () => {
-      if (this.#panes.length === 1) return this.#open(this.#panes[0].state)();
+      if (this.#panes.length === 1) return this.#open(this.#panes[0].weights ? this.#panes[0].state : {})();
       this.#panes.pop().close();
       for (const of of ["settings 2", "link 2", "weights 2"]) this.#fault(of, "");
       this.#counted();
@@ -101,7 +108,10 @@ class AssignAdd extends HTMLElement {
     const pane = new Pane(TASK, this.#shelf, this.#shows, place ? "second network" : "first network", {
       changed: () => this.#show(),
       chosen: (...cell) => this.#choose(...cell),
-      fault: (of, line) => this.#fault(of + place, line && place ? `second network: ${line}` : line),
+      fault: (of, line) => {
+        this.#fault(of + place, line && place ? `second network: ${line}` : line);
+        this.#showRest(); // the tokens, also where no network answers
+      },
     });
     this.#panes.push(pane);
     this.panes.append(pane.root);
@@ -184,6 +194,7 @@ class AssignAdd extends HTMLElement {
   }
 
   #showRest = afterPaint(() => {
+    if (!this.#ids) return;
     this.#showTokens();
     const said = this.#panes.filter((pane) => pane.acts);
     if (!said.length) return;

@@ -23,6 +23,7 @@ export class Pane {
   settings = untouched();
   #asked = { run: "", step: null }; // what was asked for last, whether or not it came
   #closed = false;
+  #soon = 0;
   #playing = 0; // which play it is, 0 for none
   #plays = 0;
   #said = {}; // of which tokens it said what, and what is right
@@ -60,7 +61,13 @@ export class Pane {
       told.changed();
     });
     this.runs.addEventListener("change", () => this.#choose(this.runs.value, this.#asked.step));
-    this.slider.addEventListener("input", () => this.#choose(this.runs.value, this.#steps[this.slider.valueAsNumber]));
+    this.slider.addEventListener("input", () => {
+      const run = this.runs.value, step = this.#steps[this.slider.valueAsNumber];
+      clearTimeout(this.#soon);
+      if (this.root.ariaBusy !== "true") return this.#choose(run, step);
+      this.#mark(run, step); // while one is on its way, those that are passed over are not fetched
+      this.#soon = setTimeout(() => this.#choose(run, step), 150);
+    });
     this.play.addEventListener("click", () => (this.#playing ? this.#stop() : this.#go()));
     this.again.addEventListener("click", () => this.start(this.#asked.run, String(this.#asked.step)));
   }
@@ -93,7 +100,7 @@ export class Pane {
     this.told.fault("settings", faults.join("; "));
   }
 
-  /** Take a run and a step, as texts; what there is not is said, and the first run or the nearest step stands in. */
+  /** Take a run and a step, as texts, the last step where that is empty; for what there is not, and said so, the nearest stands in. */
   async start(run, step) {
     this.#asked = { run, step };
     this.again.hidden = true;
@@ -102,6 +109,7 @@ export class Pane {
     } catch (error) {
       return this.#failed(error);
     }
+    if (this.#closed) return;
     const names = Object.keys(this.#listed), faults = [];
     this.runs.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
     if (!Object.hasOwn(this.#listed, run)) {
@@ -109,8 +117,8 @@ export class Pane {
       run = names.includes("seed-42") ? "seed-42" : names[0];
     }
     const near = this.#nearest(run, /^\d+$/.test(step) ? Number(step) : Infinity);
-    if (!/^\d+$/.test(step)) faults.push(`the step is a whole number, not ${step.slice(0, 30) || "nothing"}`);
-    else if (near !== Number(step)) faults.push(`step ${step.slice(0, 30)} of ${run} is not kept; this is ${near}`);
+    if (step && !/^\d+$/.test(step)) faults.push(`the step is a whole number, not ${step.slice(0, 30)}`);
+    else if (step && near !== Number(step)) faults.push(`step ${step.slice(0, 30)} of ${run} is not kept; this is ${near}`);
     this.told.fault("link", faults.join("; "));
     await this.#load(run, near);
   }
@@ -165,7 +173,10 @@ export class Pane {
       this.told.changed();
     } catch (error) {
       if (this.#asked !== asked) return;
-      if (this.step !== null) this.#mark(this.run, this.step); // what is shown still
+      if (this.step !== null) { // which is shown still
+        this.#mark(this.run, this.step);
+        this.root.classList.remove("stale");
+      }
       this.#failed(error);
     } finally {
       if (this.#asked === asked) this.root.ariaBusy = "false";
@@ -184,6 +195,7 @@ export class Pane {
     if (this.slider.valueAsNumber === last) this.slider.value = 0;
     const next = async () => {
       if (this.#playing !== play) return;
+      if (this.slider.valueAsNumber === this.#steps.length - 1) this.verdict.ariaLive = null; // the last is read out
       await this.#load(this.runs.value, this.#steps[this.slider.valueAsNumber]);
       if (this.#playing !== play) return;
       if (this.slider.valueAsNumber === this.#steps.length - 1) return this.#stop();
