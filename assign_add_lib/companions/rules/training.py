@@ -201,6 +201,6 @@ class RuleRun(RunFolder):
 load_rules = RuleRun.open
 
 GRID = (  # what each seed trains for the chapter
-    {"plan": ["lines", "plain"], "depth": [4]},
-    {"plan": ["lines"], "depth": [2]},
+    {"plan": ["lines"], "depth": [4, 2, 1]},
+    {"plan": ["plain"]},
 )

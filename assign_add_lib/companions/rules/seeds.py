@@ -1,0 +1,89 @@
+"""The runs of a seed that chapter 16 measures, and the rows that they are tested on.
+
+All runs of a seed share tasks and inputs, but for those with other numbers of tasks; all get the same test rows.  Of a run the
+last step counts, whatever it gives, and beside it the best step, which is named as such: this was settled before the runs were
+made.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+
+import torch
+
+from .analysis import chosen_rows, matched_at, unmatched
+from .data import Rows, Split, draw_questions, draw_rows
+from .model import Network
+from .training import RuleConfig, RuleRun, load_rules
+
+SEEDS = (0, 1, 2)
+FEWER = (8, 16, 24, 32)  # tasks of training, where they are fewer than in the other runs
+MAIN = {  # arms that every seed has
+    "four layers": {"plan": "lines", "depth": 4},
+    "two layers": {"plan": "lines", "depth": 2},
+    "one layer": {"plan": "lines", "depth": 1},
+    "plain": {"plan": "plain", "depth": 4},
+}
+OTHERS = {  # arms of the first seed alone
+    **{f"{n} tasks": {"plan": "lines", "depth": 4, "tasks": n} for n in FEWER},
+    **{plan: {"plan": plan, "depth": 4} for plan in ("reversed", "one-line", "two-lines")},
+    "random tasks": {"plan": "lines", "depth": 4, "way": "random"},
+}
+ROWS = 1000  # of each kind on which something is measured
+EXAMPLES = 8  # of a row that is taken apart: some rows have one match, some none
+MATCH = 3  # the place of the one match
+Table = dict[tuple[str, str], float]
+
+
+class RuleSeed:
+    """The runs of one seed, and what they are tested on."""
+
+    def __init__(self, seed: int, load=load_rules):
+        self.seed, self.load = seed, cache(load)
+
+    @property
+    def arms(self) -> dict[str, dict]:
+        """The settings of each arm that this seed has."""
+        return MAIN | (OTHERS if self.seed == SEEDS[0] else {})
+
+    def run(self, arm: str) -> RuleRun:
+        """The run of an arm."""
+        return self.load(RuleConfig(seed=self.seed, **(MAIN | OTHERS)[arm]).name)
+
+    @property
+    def split(self) -> Split:
+        """The tasks and inputs of training of the main arms."""
+        return self.run("four layers").split
+
+    def networks(self) -> Iterator[tuple[str, Network]]:
+        """The networks of the main arms, and an untrained one, with their names in tables."""
+        for arm in MAIN:
+            yield arm, self.run(arm).network()
+        yield "untrained", self.run("four layers").config.network().requires_grad_(False)
+
+    def generator(self, of: int = 0) -> torch.Generator:
+        """The stream from which test rows are drawn, a fresh one for each kind."""
+        return torch.Generator().manual_seed(4_000_000 + 100 * self.seed + of)
+
+    def rows(self, examples: int = EXAMPLES) -> Rows:
+        """Rows of unseen tasks with so many examples before the last question."""
+        split = self.split
+        return draw_rows(ROWS, examples + 1, split.p, split.unseen, split.shown, self.generator(1))
+
+    def any_question(self) -> Rows:
+        """Rows of unseen tasks whose last question is any input, shown in training or not."""
+        split = self.split
+        every = torch.ones_like(split.shown)
+        return draw_questions(ROWS, EXAMPLES + 1, split.p, split.unseen, split.shown, every, self.generator(7))
+
+    def matched(self, of: int = 0) -> Rows:
+        """Rows of unseen tasks whose last question is a multiple of the example at MATCH alone; `of` draws others."""
+        return chosen_rows(ROWS, EXAMPLES + 1, self.split, self.split.unseen, matched_at(MATCH), self.generator(10 + of))
+
+    def unmatched(self) -> Rows:
+        """Rows of unseen tasks whose last question is a multiple of no example."""
+        return chosen_rows(ROWS, EXAMPLES + 1, self.split, self.split.unseen, unmatched, self.generator(2))
+
+
+def seeds() -> dict[str, RuleSeed]:
+    """The shipped seeds, by name."""
+    return {f"seed-{seed}": RuleSeed(seed) for seed in SEEDS}

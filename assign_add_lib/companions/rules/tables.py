@@ -1,0 +1,145 @@
+"""What chapter 16 measures on the shipped runs: tables (row, column) of one seed, and the shipped one of all of them."""
+
+import pandas as pd
+import torch
+
+from ...engine.manifest import shipped_file
+from .analysis import accuracy_by_shots, answering, following, read_by_kind
+from .inside import exchanged, head_outputs, largest_wave, logarithms, outcomes, over_inputs, relabelled, waves, without_head
+from .seeds import EXAMPLES, MAIN, MATCH, ROWS, RuleSeed, Table
+from .solvers import memory, ratio_matching, regression
+from .training import SETS, SHOTS
+
+SHIPPED = "companions/rules.csv"
+DRAWS = 200  # of a null
+PLACES = {  # positions of a row that is taken apart, by what stands there
+    "the question": slice(3 * EXAMPLES, 3 * EXAMPLES + 2),
+    "its y": slice(3 * EXAMPLES + 1, 3 * EXAMPLES + 2),
+    "the match's x and y": slice(3 * MATCH, 3 * MATCH + 2),
+    "the match's z": slice(3 * MATCH + 2, 3 * MATCH + 3),
+    "the match": slice(3 * MATCH, 3 * MATCH + 3),
+}
+
+
+def shots(seed: RuleSeed) -> Table:
+    """How often the main arms and the three solvers are right, by set and by examples."""
+    split, table = seed.split, {}
+    who = {arm: answering(seed.run(arm).network()) for arm in MAIN}
+    who |= {"ratio matching": ratio_matching, "regression": regression, "memory": lambda rows: memory(rows, split.seen)}
+    for name, answer in who.items():
+        for i, of in enumerate(SETS):
+            right = accuracy_by_shots(answer, split, of, SHOTS, ROWS, seed.generator(50 + i))  # the same rows for all
+            table |= {(f"{name}, {of}", f"{k} examples"): each for k, each in enumerate(right.tolist())}
+    return table
+
+
+def course(seed: RuleSeed) -> Table:
+    """Each arm's accuracy at the last question of SHOTS: at the last step, at its best, and when that was."""
+    table = {}
+    for arm in seed.arms:
+        metrics = seed.run(arm).metrics
+        for of in SETS:
+            table[f"{arm}, {of}", "last"] = metrics[of].iloc[-1]
+            table[f"{arm}, {of}", "best"] = metrics[of].max()
+            table[f"{arm}, {of}", "best step"] = float(metrics[of].idxmax())
+    return table
+
+
+def combining(seed: RuleSeed) -> Table:
+    """How often the main arms are right where one example is a multiple of the question, and where only two together tell."""
+    table = {}
+    for arm, network in seed.networks():
+        for name, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
+            said = network(rows.tokens)[:, -1].argmax(1)
+            table[arm, name] = (said == rows.answers[:, -1]).double().mean().item()
+    return table
+
+
+def wrong_examples(seed: RuleSeed) -> Table:
+    """What becomes of right answers where the match's answer, or that of another example, is made wrong: shares of these rows."""
+    table, rows = {}, seed.matched()
+    by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(3))
+    other = (MATCH + torch.randint(1, EXAMPLES, (ROWS,), generator=seed.generator(4))) % EXAMPLES
+    for arm, network in seed.networks():
+        for name, example in (("the match", torch.full_like(by, MATCH)), ("another", other)):
+            found = following(answering(network), rows, example, by)
+            before = found["before"].double().sum().clamp(min=1)
+            table |= {(f"{arm}, {name} wrong", key): (found[key].double().sum() / before).item() for key in ("kept", "moved")}
+    return table
+
+
+def reading(seed: RuleSeed) -> Table:
+    """The mean weight of the last question on one example's token, by kind and head, on rows of unseen tasks."""
+    table = {}
+    for arm, network in seed.networks():
+        for (kind, token), weights in read_by_kind(network, seed.rows()).items():
+            for layer, of_layer in enumerate(weights.tolist(), start=1):
+                for head, weight in enumerate(of_layer, start=1):
+                    table[f"{arm}, layer {layer}, head {head}", f"{kind}, {token}"] = weight
+    return table
+
+
+def exchanges(seed: RuleSeed) -> Table:
+    """Which answers follow when the stream of another row stands at some positions at a depth, for the arm of four layers."""
+    base, source, table = seed.matched(), seed.matched(1), {}
+    network = seed.run("four layers").network()
+    for depth in range(len(network.layers) + 1):
+        for name, positions in PLACES.items():
+            said = exchanged(network, base, source, depth, positions)
+            table |= {(f"{name}, depth {depth}", answer): share for answer, share in outcomes(said, base, source, MATCH).items()}
+    return table
+
+
+def heads(seed: RuleSeed) -> Table:
+    """The accuracy of the main arms on rows with one match, whole and with one head at a time that reads its mean."""
+    table, rows = {}, seed.matched()
+    for arm in MAIN:
+        network = seed.run(arm).network()
+        whole = (network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]).double().mean().item()
+        table[f"{arm}, whole", "right"] = whole
+        for layer, module in enumerate(network.layers, start=1):
+            for head in range(module.heads):
+                table[f"{arm}, without layer {layer}, head {head + 1}", "right"] = without_head(network, rows, layer, head)
+    return table
+
+
+def numbers(seed: RuleSeed) -> Table:
+    """The largest wave of the embedding under sums and under products, with what 95% of relabelled numbers stay below.
+
+    And the largest wave over (log x, log y) of each head's mean output, with the same null: in it, both numbers of an input
+    are taken for other powers, the same for both.
+    """
+    table, rows = {}, seed.any_question()
+    log = logarithms(rows.p)
+    orders = relabelled(log[:, None], seed.generator(5), DRAWS)[..., 0]
+    for arm, network in seed.networks():
+        embedding = network.embed.weight
+        null = relabelled(embedding, seed.generator(6), DRAWS)
+        for group in ("sums", "products"):
+            table[f"{arm}, embedding", f"{group}, largest wave"] = waves(embedding, group).max().item()
+            drawn = torch.stack([waves(each, group).max() for each in null])
+            table[f"{arm}, embedding", f"{group}, null"] = drawn.quantile(0.95).item()
+        for layer, of_layer in enumerate(head_outputs(network, rows.tokens), start=1):
+            for head, outputs in enumerate(of_layer, start=1):
+                means = over_inputs(outputs, rows)
+                row = f"{arm}, layer {layer}, head {head}"
+                table[row, "largest wave"] = largest_wave(means, log)
+                table[row, "null"] = torch.tensor([largest_wave(means, each) for each in orders]).quantile(0.95).item()
+    return table
+
+
+MEASURES = {
+    "shots": shots,
+    "course": course,
+    "combining": combining,
+    "wrong examples": wrong_examples,
+    "reading": reading,
+    "exchanges": exchanges,
+    "heads": heads,
+    "numbers": numbers,
+}
+
+
+def load_table() -> pd.DataFrame:
+    """The shipped values (measure, row, column) by seed; FileNotFoundError or ValueError where missing or damaged."""
+    return pd.read_csv(shipped_file(SHIPPED), index_col=["measure", "row", "column"])

@@ -1,0 +1,101 @@
+"""The tables of chapter 16 on networks that have not begun, each entry against its words."""
+
+import pytest
+import torch
+from rules import untrained_seed
+
+from assign_add_lib.companions.rules import seeds, tables
+from assign_add_lib.companions.rules.analysis import altered, factor_of
+from assign_add_lib.companions.rules.data import draw_questions
+from assign_add_lib.companions.rules.solvers import accuracy, regression
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Few rows, and few draws of a null."""
+    for module in (seeds, tables):
+        monkeypatch.setattr(module, "ROWS", 300)
+    monkeypatch.setattr(tables, "DRAWS", 20)
+
+
+@pytest.fixture(scope="module")
+def seed():
+    return untrained_seed()
+
+
+def test_shots_are_counted_on_the_same_rows_for_all(seed):
+    found, split = tables.shots(seed), seed.split
+    assert len(found) == (len(seeds.MAIN) + 3) * 4 * 16
+    generator = seed.generator(50 + 1)  # of the second set
+    for k in range(16):
+        rows = draw_questions(300, k + 1, 7, split.unseen, split.shown, split.shown, generator)
+        network = seed.run("two layers").network()
+        right = (network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]).double().mean().item()
+        assert found["two layers, unseen tasks", f"{k} examples"] == pytest.approx(right)
+        solved = accuracy(regression(rows)[:, -1], rows.answers[:, -1]).mean().item()
+        assert found["regression, unseen tasks", f"{k} examples"] == pytest.approx(solved)
+    assert found["memory, seen tasks", "15 examples"] == pytest.approx(1) and found["memory, unseen tasks", "15 examples"] < 0.3
+
+
+def test_the_course_names_last_and_best(seed):
+    found = tables.course(seed)
+    assert found["plain, unseen tasks", "last"] == 0.3 and found["plain, unseen tasks", "best"] == 0.6
+    assert found["plain, unseen tasks", "best step"] == 500 and len(found) == len(seeds.MAIN) * 4 * 3
+    assert len(tables.course(untrained_seed(0))) == len(seeds.MAIN | seeds.OTHERS) * 4 * 3
+
+
+def test_right_answers_are_counted_with_and_without_a_match(seed):
+    found = tables.combining(seed)
+    for name, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
+        said = seed.run("plain").network()(rows.tokens)[:, -1].argmax(1)
+        assert found["plain", name] == (said == rows.answers[:, -1]).double().mean().item()
+
+
+def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
+    seen = []
+    answering = tables.answering
+
+    def watched(network):
+        answer = answering(network)
+        return lambda rows: seen.append(rows) or answer(rows)
+
+    monkeypatch.setattr(tables, "answering", watched)
+    found = tables.wrong_examples(seed)
+    assert len(found) == 5 * 2 * 2 and all(0 <= each <= 1 for each in found.values())
+    assert found["plain, another wrong", "moved"] == 0  # by no factor
+    for i, name in ((0, "the match"), (2, "another")):
+        whole, wrong = seen[i], seen[i + 1]
+        hit = (whole.answers != wrong.answers).int()
+        assert hit.sum(1).tolist() == [1] * 300
+        assert (hit.argmax(1) == seeds.MATCH).all() if name == "the match" else not (hit.argmax(1) == seeds.MATCH).any()
+        assert not hit[:, -1].any()
+    rows = seed.matched()
+    network, by = seed.run("plain").network(), torch.randint(1, 7, (300,), generator=seed.generator(3))
+    before = network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]
+    changed = altered(rows, torch.full_like(by, seeds.MATCH), by)
+    after = network(changed.tokens)[:, -1].argmax(1)
+    followed = (rows.answers[:, -1] + factor_of(rows)[:, seeds.MATCH] * by) % 7
+    expected = (after == followed)[before].double().mean().item()
+    assert found["plain, the match wrong", "moved"] == pytest.approx(expected)
+
+
+def test_every_head_and_depth_has_its_row(seed):
+    assert {row for row, _ in tables.reading(seed)} >= {"four layers, layer 4, head 2", "untrained, layer 1, head 1"}
+    found = tables.exchanges(seed)
+    assert {row for row, _ in found} == {f"{place}, depth {depth}" for place in tables.PLACES for depth in range(5)}
+    assert all(0 <= each <= 1 for each in found.values())
+    heads = tables.heads(seed)
+    assert (
+        len(heads) == (4 + 2 + 1 + 4) * 2 + 4
+        and heads["one layer, whole", "right"] == tables.combining(seed)["one layer", "one match"]
+    )
+    # at the last depth nothing but the question's y is read
+    assert found["the match, depth 4", "c z"] == found["the match's z, depth 4", "c z"]
+
+
+def test_waves_stand_beside_their_null(seed):
+    found = tables.numbers(seed)
+    assert all(0 < each <= 1 for each in found.values())
+    rows = {row for row, _ in found}
+    assert len(rows) == 5 + (4 + 2 + 1 + 4 + 4) * 2
+    assert ("four layers, embedding", "sums, null") in found and ("four layers, layer 1, head 1", "largest wave") in found
