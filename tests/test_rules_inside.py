@@ -88,11 +88,11 @@ def test_exchanging_all_positions_gives_the_other_rows_answer():
     net, base, source = network(), matched(seed=1), matched(seed=2)
     said = [net(rows.tokens)[:, -1].argmax(1) for rows in (base, source)]
     for depth in range(3):
-        assert torch.equal(inside.exchanged(net, base, source, depth, slice(None)), said[1])
-        assert torch.equal(inside.exchanged(net, base, source, depth, slice(0, 0)), said[0])
+        assert torch.equal(inside.after_exchange(net, base, source, depth, slice(None)), said[1])
+        assert torch.equal(inside.after_exchange(net, base, source, depth, slice(0, 0)), said[0])
     mixed = base.tokens.clone()
     mixed[:, 3:6] = source.tokens[:, 3:6]
-    assert torch.equal(inside.exchanged(net, base, source, 0, slice(3, 6)), net(mixed)[:, -1].argmax(1))
+    assert torch.equal(inside.after_exchange(net, base, source, 0, slice(3, 6)), net(mixed)[:, -1].argmax(1))
 
 
 def test_outcomes_name_what_followed_by_the_causal_model():

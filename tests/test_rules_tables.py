@@ -80,7 +80,7 @@ def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
 
 
 def test_every_head_and_depth_has_its_row(seed):
-    assert {row for row, _ in tables.reading(seed)} >= {"four layers, layer 4, head 2", "untrained, layer 1, head 1"}
+    assert {row for row, _ in tables.attention_by_kind(seed)} >= {"four layers, layer 4, head 2", "untrained, layer 1, head 1"}
     found = tables.exchanges(seed)
     assert {row for row, _ in found} == {f"{place}, depth {depth}" for place in tables.PLACES for depth in range(5)}
     assert all(0 <= each <= 1 for each in found.values())

@@ -99,7 +99,7 @@ def without_head(network: Network, rows: Rows, layer: int, head: int) -> float:
     return (passed(network, rows.tokens, alter).argmax(1) == rows.answers[:, -1]).double().mean().item()
 
 
-def exchanged(network: Network, base: Rows, source: Rows, depth: int, positions: slice) -> Tensor:
+def after_exchange(network: Network, base: Rows, source: Rows, depth: int, positions: slice) -> Tensor:
     """What is answered (row,) to the last questions of rows whose stream, at a depth and at some positions, is that of others."""
     given = streams(network, source.tokens)[depth]
 

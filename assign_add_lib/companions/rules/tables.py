@@ -5,7 +5,7 @@ import torch
 
 from ...engine.manifest import shipped_file
 from .analysis import accuracy_by_shots, answering, following, read_by_kind
-from .inside import exchanged, head_outputs, largest_wave, logarithms, outcomes, over_inputs, relabelled, waves, without_head
+from .inside import after_exchange, head_outputs, largest_wave, logarithms, outcomes, over_inputs, relabelled, waves, without_head
 from .seeds import EXAMPLES, MAIN, MATCH, ROWS, RuleSeed, Table
 from .solvers import memory, ratio_matching, regression
 from .training import SETS, SHOTS
@@ -68,7 +68,7 @@ def wrong_examples(seed: RuleSeed) -> Table:
     return table
 
 
-def reading(seed: RuleSeed) -> Table:
+def attention_by_kind(seed: RuleSeed) -> Table:
     """The mean weight of the last question on one example's token, by kind and head, on rows of unseen tasks."""
     table = {}
     for arm, network in seed.networks():
@@ -85,7 +85,7 @@ def exchanges(seed: RuleSeed) -> Table:
     network = seed.run("four layers").network()
     for depth in range(len(network.layers) + 1):
         for name, positions in PLACES.items():
-            said = exchanged(network, base, source, depth, positions)
+            said = after_exchange(network, base, source, depth, positions)
             table |= {(f"{name}, depth {depth}", answer): share for answer, share in outcomes(said, base, source, MATCH).items()}
     return table
 
@@ -133,7 +133,7 @@ MEASURES = {
     "course": course,
     "combining": combining,
     "wrong examples": wrong_examples,
-    "reading": reading,
+    "reading": attention_by_kind,
     "exchanges": exchanges,
     "heads": heads,
     "numbers": numbers,
