@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import ClassVar, Self
 
 import pandas as pd
-from torch import Tensor
+from torch import Tensor, nn
 
 from .files import file_sha256, load_tensors, read_json, save_tensors, write_atomic, write_json
 from .folder import (
@@ -155,6 +155,23 @@ class RunFolder(ABC):
     @abstractmethod
     def tensors(self, step: int | None = None) -> dict[str, Tensor]:
         """The tensors at a checkpoint by name, the last by default, once they are found fit; ValueError where not."""
+
+
+class ModuleRun(RunFolder):
+    """A run whose config makes its network, a module of PyTorch."""
+
+    def network(self, step: int | None = None) -> nn.Module:
+        """The network at a checkpoint, the last by default, frozen; ValueError where the file holds something else."""
+        return self.read(step, self._fit)
+
+    def _fit(self, tensors: dict[str, Tensor]) -> nn.Module:
+        network = self.config.network().requires_grad_(False)
+        network.load_state_dict(tensors)
+        return network
+
+    def tensors(self, step: int | None = None) -> dict[str, Tensor]:
+        """The weights at a checkpoint by name."""
+        return self.network(step).state_dict()
 
 
 def export(

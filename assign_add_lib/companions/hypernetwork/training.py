@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ...engine.learner import Config, ScheduledLearner
-from ...engine.runs import RunFolder
+from ...engine.runs import ModuleRun
 from .data import HELD_OUT, SUPPORTS, Tasks, Teacher
 from .model import ARMS, build
 
@@ -129,7 +129,7 @@ class ArmLearner(ScheduledLearner):
         }
 
 
-class ArmRun(RunFolder):
+class ArmRun(ModuleRun):
     """A run of an arm: config, teacher, metrics, and the network at its checkpoints."""
 
     shelf, kind = "companions/hypernetwork", ArmConfig
@@ -138,19 +138,6 @@ class ArmRun(RunFolder):
     def teacher(self) -> Teacher:
         """The teacher that it learned from."""
         return self.config.teacher()
-
-    def network(self, step: int | None = None) -> nn.Module:
-        """The network at a checkpoint, the last by default, frozen; ValueError where the file holds something else."""
-        return self.read(step, self._fit)
-
-    def _fit(self, tensors: dict[str, Tensor]) -> nn.Module:
-        network = self.config.network().requires_grad_(False)
-        network.load_state_dict(tensors)
-        return network
-
-    def tensors(self, step: int | None = None) -> dict[str, Tensor]:
-        """The weights at a checkpoint by name."""
-        return self.network(step).state_dict()
 
 
 load_arm = ArmRun.open

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ...engine.learner import Config, ScheduledLearner
-from ...engine.runs import RunFolder
+from ...engine.runs import ModuleRun
 from .data import FAN_IN, Graphs, Tokens, Vocabulary, chain_of, sample_graphs, write
 from .model import ARMS, LOOPED, Network, continue_chain, iterate
 
@@ -227,23 +227,10 @@ def answers(network: Network, arm: str, graphs: Graphs) -> Tensor:
     return torch.where(found.any(2), value, graphs.vocabulary.empty)
 
 
-class ArmRun(RunFolder):
+class ArmRun(ModuleRun):
     """A run of an arm: config, metrics, and the network at its checkpoints."""
 
     shelf, kind = "companions/reasoning", ArmConfig
-
-    def network(self, step: int | None = None) -> Network:
-        """The network at a checkpoint, the last by default, frozen; ValueError where the file holds something else."""
-        return self.read(step, self._fit)
-
-    def _fit(self, tensors: dict[str, Tensor]) -> Network:
-        network = self.config.network().requires_grad_(False)
-        network.load_state_dict(tensors)
-        return network
-
-    def tensors(self, step: int | None = None) -> dict[str, Tensor]:
-        """The weights at a checkpoint by name."""
-        return self.network(step).state_dict()
 
 
 load_arm = ArmRun.open

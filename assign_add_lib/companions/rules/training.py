@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ...engine.learner import Config, Learner
-from ...engine.runs import RunFolder
+from ...engine.runs import ModuleRun
 from .data import WAYS, Rows, Split, draw_questions, draw_rows
 from .model import Network
 
@@ -174,7 +174,7 @@ def question_sets(split: Split, rows: int, shots: int, generator: torch.Generato
     ]
 
 
-class RuleRun(RunFolder):
+class RuleRun(ModuleRun):
     """A run: config, split, metrics, and the network at its checkpoints."""
 
     shelf, kind = "companions/rules", RuleConfig
@@ -183,19 +183,6 @@ class RuleRun(RunFolder):
     def split(self) -> Split:
         """The tasks and inputs of training."""
         return self.config.draw_split()
-
-    def network(self, step: int | None = None) -> Network:
-        """The network at a checkpoint, the last by default, frozen; ValueError where the file holds something else."""
-        return self.read(step, self._fit)
-
-    def _fit(self, tensors: dict[str, Tensor]) -> Network:
-        network = self.config.network().requires_grad_(False)
-        network.load_state_dict(tensors)
-        return network
-
-    def tensors(self, step: int | None = None) -> dict[str, Tensor]:
-        """The weights at a checkpoint by name."""
-        return self.network(step).state_dict()
 
 
 load_rules = RuleRun.open
