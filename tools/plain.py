@@ -17,6 +17,7 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 from nbformat.v4 import new_markdown_cell
 from pybtex.database import parse_file
+from quiz import load_quiz
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -180,6 +181,8 @@ class Book:
         options = OPTIONS.match(match["body"])[0]
         option = dict(re.findall(r":(\w+): *(.*)", options))
         name, title = directive["name"], self._replace(directive["title"], page)
+        if name == "quiz":
+            return self._quiz(title, page)
         if name.startswith("prf:") and set(option) == {"label"}:
             heading = f"**{self.targets[option['label']].text}** ({title})"
         elif name == "note" and not title and not option:
@@ -192,6 +195,17 @@ class Book:
         if "dropdown" in option.get("class", "").split():
             return f"<details>\n<summary>{title}</summary>\n\n{quoted(body)}\n\n</details>"
         return quoted(f"{heading}\n\n{body}")
+
+
+    def _quiz(self, name, page):
+        """A quiz: questions with a number, and each option as a fold that opens to its explanation."""
+        parts = []
+        for number, question in enumerate(load_quiz(self.root, name), start=1):
+            parts.append(f"**{number}.** {self._replace(question.asked, page)}")
+            for option in question.options:
+                summary, answer = self.parser.renderInline(option.said), quoted(self._replace(option.answer, page))
+                parts.append(f"<details>\n<summary>{summary}</summary>\n\n{answer}\n\n</details>")
+        return "\n\n".join(parts)
 
 
 def site_of(repository):

@@ -1,36 +1,14 @@
-"""The built book in a real browser: where it lies, how a page is served and opened, and what was asked for on the way."""
+"""The built book in a real browser: where it lies, how a page is opened, and what was asked for on the way."""
 
 import json
 import os
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("ASSIGN_ADD_SITE", ROOT / "_build/html"))
+OTHERS = {"_static", "slides"}  # folders whose pages are not the book's
 # index.html only leads on to the introduction
-PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts} - {"index.html"})
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@contextmanager
-def served(folder):
-    """Serve a folder on this machine and yield its address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=folder)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
+PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if not OTHERS & {*path.parts}} - {"index.html"})
 
 # resolves once the fonts are there, every attention view has its maps and no colour is still changing
 SETTLED = """

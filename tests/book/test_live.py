@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from browsing import SITE, errors, requests, served, show
+from browsing import SITE, errors, requests, show
+from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait

@@ -7,7 +7,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
-from browsing import PAGES, ROOT, SITE, errors, requests, served, show
+from browsing import PAGES, ROOT, SITE, errors, requests, show
+from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait

@@ -1,0 +1,94 @@
+"""Quizzes: their form in quizzes/, and how they open on the built page and in plain notebooks."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from browsing import show
+from plain import Book
+from quiz import load_quiz
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module", params=CHAPTERS)
+def chapter(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def quiz(chapter):
+    return load_quiz(ROOT, chapter)
+
+
+def test_every_quiz_is_of_a_chapter():
+    assert sorted(path.stem for path in (ROOT / "quizzes").glob("*")) == CHAPTERS
+
+
+def test_quiz_has_five_to_eight_questions_of_one_right_option(quiz):
+    assert 5 <= len(quiz) <= 8
+    assert len({question.asked for question in quiz}) == len(quiz)
+    for question in quiz:
+        assert 3 <= len(question.options) <= 4, question.asked
+        assert sum(option.right for option in question.options) == 1, question.asked
+        for option in question.options:
+            assert option.why.endswith((".", ")", "!", "?")), option
+            assert len(option.why.split()) >= 6, option
+
+
+def test_neither_place_nor_length_gives_the_right_option_away(quiz):
+    places = [[option.right for option in question.options].index(True) for question in quiz]
+    longest = [max(question.options, key=lambda option: len(option.said)).right for question in quiz]
+    assert max(places.count(place) for place in places) <= len(quiz) / 2
+    assert sum(longest) <= len(quiz) / 2
+
+
+def test_lines_are_short(chapter):
+    text = (ROOT / "quizzes" / f"{chapter}.md").read_text("utf-8")
+    assert max(map(len, text.splitlines())) <= 130
+
+
+def test_quiz_stands_before_the_exercises(chapter):
+    cells = nbformat.read(ROOT / f"chapters/{chapter}.ipynb", 4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    assert 0 < text.index(f"```{{quiz}} {chapter}\n```") < text.index("## Exercises")
+
+
+def test_plain_notebook_has_the_quiz_in_folds(chapter, quiz):
+    text = Book(ROOT, "").markdown(f"```{{quiz}} {chapter}\n```\n", f"chapters/{chapter}")
+    assert text.count("<details>") == text.count("</details>") == sum(len(question.options) for question in quiz)
+    assert text.count("**Right.**") == len(quiz)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Words\n\n# A question?\n\n- [x] Yes.\n  Why.\n",
+        "# No options?\n",
+        "# Which?\n\n- [x] Yes.\nNot indented.\n",
+        "# Which?\n\n- [y] Yes.\n",
+    ],
+)
+def test_quiz_of_another_form_is_refused(text, tmp_path):
+    (tmp_path / "quizzes").mkdir()
+    (tmp_path / "quizzes/one.md").write_text(text)
+    with pytest.raises(ValueError, match="quizzes/one.md"):
+        load_quiz(tmp_path, "one")
+
+
+def test_options_open_by_keyboard_and_say_what_they_are(browser, site, chapter, quiz):
+    show(browser, f"{site}/chapters/{chapter}.html")
+    options = browser.find_elements(By.CSS_SELECTOR, "details.quiz")
+    flat = [option for question in quiz for option in question.options]
+    assert len(options) == len(flat)
+    for shown, option in list(zip(options, flat))[:4]:
+        summary, words = (shown.find_element(By.CSS_SELECTOR, name) for name in ("summary", "div"))
+        assert not words.is_displayed()
+        browser.execute_script("arguments[0].focus()", summary)
+        browser.switch_to.active_element.send_keys(Keys.ENTER)
+        assert words.is_displayed()
+        assert words.text.startswith("Right." if option.right else "Not so.")

@@ -1,0 +1,149 @@
+"""The whole book as one PDF, from the built site: `python tools/pdf.py`, after `make book`; `make pdf` does both.
+
+The pages follow each other in the order of the book, links between them lead within the PDF, and solutions and answers stand
+at the end.  A link to the PDF is put at the foot of every page of the site.
+"""
+
+import posixpath
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+from bs4 import BeautifulSoup
+from chromium import chromium, print_page, served
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "_build/html"
+NAME = "assign-and-add.pdf"
+TOGETHER = "whole-book.html"  # the page that is printed, gone again when it is
+NOT_PRINTED = ("explorer",)  # pages that are nothing without a screen
+FOOT = '<div style="width: 100%; font-size: 8px; text-align: center"><span class="pageNumber"></span></div>'
+PAPER = {  # A4, lengths in inches, and the number of each page at its foot
+    "paperWidth": 8.27,
+    "paperHeight": 11.69,
+    "marginTop": 0.7,
+    "marginBottom": 0.8,
+    "marginLeft": 0.8,
+    "marginRight": 0.8,
+    "displayHeaderFooter": True,
+    "headerTemplate": "<span></span>",
+    "footerTemplate": FOOT,
+}
+
+
+def pages_of(root=ROOT):
+    """The pages of the book in their order, without suffix."""
+    contents = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
+    files = [entry["file"] for part in contents["parts"] for entry in part["chapters"]]
+    return [page for page in (contents["root"], *files) if page not in NOT_PRINTED]
+
+
+def article_of(site, page):
+    """A page's text, its ids and links as they are in one document with all others."""
+    folder = posixpath.dirname(page)
+    article = BeautifulSoup((site / f"{page}.html").read_text("utf-8"), "html.parser").select_one("article")
+    for element in article.select("[id]"):
+        element["id"] = f"{page}:{element['id']}"
+    article["id"] = page
+    for link in article.select("a[href]"):
+        path, _, anchor = link["href"].partition("#")
+        there = posixpath.normpath(posixpath.join(folder, path)).removesuffix(".html") if path else page
+        if "://" not in path and (site / f"{there}.html").exists():
+            link["href"] = f"#{there}:{anchor}" if anchor else f"#{there}"
+    for element in article.select("[src], [srcset]"):
+        for attribute in {"src", "srcset"} & {*element.attrs}:
+            element[attribute] = posixpath.normpath(posixpath.join(folder, element[attribute]))
+        element.attrs.pop("loading", None)
+    for source in article.select("picture > source"):  # narrow pictures are for phones
+        source.decompose()
+    for link in article.select(".headerlink"):
+        link.decompose()
+    return article
+
+
+def take_solutions(article, document):
+    """Take the solutions and answers out of a page, each under the heading of its exercise; nothing where there are none."""
+    section = document.new_tag("section")
+    for part in article.select(".cell.tag_solution, details.answer"):
+        heading = part.find_previous("h3")
+        if not section.contents:
+            section.append(title := document.new_tag("h2"))
+            title.string = article.h1.get_text()
+        if f"{heading.parent['id']}:solution" != section.contents[-1].get("id"):
+            box = document.new_tag("div", attrs={"id": f"{heading.parent['id']}:solution"})
+            box.append(name := document.new_tag("h3"))
+            name.append(back := document.new_tag("a", href=f"#{heading.parent['id']}"))
+            back.string = heading.get_text()
+            section.append(box)
+            part.insert_before(there := document.new_tag("p"))
+            there.append(onward := document.new_tag("a", href=f"#{box['id']}"))
+            onward.string = "Solution at the end of the book"
+        box.append(part.extract())
+    return section if section.contents else None
+
+
+def together(site, pages):
+    """The document of these pages."""
+    document = BeautifulSoup((site / f"{pages[0]}.html").read_text("utf-8"), "html.parser")
+    body = document.new_tag("div", attrs={"class": "bd-article-container bd-content whole-book"})
+    ends = document.new_tag("article", attrs={"class": "bd-article", "id": "solutions"})
+    ends.append(title := document.new_tag("h1"))
+    title.string = "Solutions and answers"
+    for page in pages:
+        article = article_of(site, page)
+        if solutions := take_solutions(article, document):
+            ends.append(solutions)
+        body.append(article)
+    if len(ends.contents) > 1:
+        body.append(ends)
+    for fold in body.select("details"):
+        fold["open"] = ""
+    for code in body.select("#solutions details.hide > summary") if len(ends.contents) > 1 else ():
+        code.decompose()
+    document.body.clear()
+    document.body.append(body)
+    for policy in document.select("meta[http-equiv]"):
+        policy.decompose()
+    sheets = {link["href"].split("?")[0] for link in document.select("link[rel=stylesheet]")}
+    for name in ("_static/explorer.css", "_static/print.css"):
+        if name not in sheets:
+            document.head.append(document.new_tag("link", rel="stylesheet", href=name))
+    for script in document.select("script"):
+        script.decompose()
+    document.head.append(document.new_tag("script", type="module", src="_static/views.js"))
+    return document
+
+
+def put_link(site):
+    """A link to the PDF at the foot of every page of the site."""
+    for path in site.rglob("*.html"):
+        page = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        foot = page.select_one(".bd-footer-content .footer-items__start, .bd-footer-content .footer-item, .bd-footer-content")
+        if foot and not page.select_one(f"a[href$='{NAME}']"):
+            foot.append(line := page.new_tag("p"))
+            line.append(link := page.new_tag("a", href=posixpath.relpath(NAME, path.parent.relative_to(site).as_posix())))
+            link.string = "The whole book as a PDF"
+            path.write_text(str(page), "utf-8")
+
+
+def main(site=SITE, pages=None):
+    """Print the book, and link it."""
+    if not (site / "intro.html").is_file():
+        sys.exit(f"there is no book at {site}; run `make book` first")
+    (site / TOGETHER).write_text(str(together(site, pages or pages_of())), "utf-8")
+    try:
+        with served(site) as address, tempfile.TemporaryDirectory() as profile, chromium(profile) as driver:
+            driver.get(f"{address}/{TOGETHER}")
+            driver.execute_async_script("document.fonts.ready.then(() => setTimeout(arguments[0], 2000))")
+            print_page(
+                driver, site / NAME, **PAPER, displayHeaderFooter=True, headerTemplate="<span></span>", footerTemplate=FOOT
+            )
+    finally:
+        (site / TOGETHER).unlink()
+    put_link(site)
+    print(f"The book is printed in {site / NAME}")
+
+
+if __name__ == "__main__":
+    main()
