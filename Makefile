@@ -13,13 +13,21 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book test oldest newest train execute serve student lint browser clean
+.PHONY: book pdf slides test oldest newest train execute serve student lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
 	@test -s $(INDEX)
+	$(BIN)/python -m sphinx -q -W --keep-going -n -b revealjs -d _build/.slides slides _build/html/slides
 	@$(BIN)/python tools/plain.py _build/html/_sources
 	@echo "The book is at $(abspath $(INDEX))"
+
+# The whole book, and each deck of slides, as PDF: for these Chromium prints the built pages.
+pdf: browser book
+	$(BIN)/python tools/pdf.py
+
+slides: browser book
+	$(BIN)/python tools/slides.py
 
 test: browser lint book
 	$(BIN)/pytest chapters algorithm.ipynb tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile

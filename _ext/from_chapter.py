@@ -39,7 +39,7 @@ class FromChapter(SphinxDirective):
 class FigureOf(FromChapter):
     """A figure of the chapter, by its name."""
 
-    option_spec = {"height": directives.unchanged}
+    option_spec = {"tall": directives.flag}  # for a slide that has hardly anything else
 
     def run(self):
         """The picture as the chapter's last run drew it."""
@@ -51,7 +51,7 @@ class FigureOf(FromChapter):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(base64.b64decode(drawn[0]))
                 alt = cell.metadata["mystnb"]["image"]["alt"]
-                return [nodes.image(uri=f"../{path.relative_to(ROOT)}", alt=alt, classes=["figure"])]
+                return [nodes.image(uri=f"../{path.relative_to(ROOT)}", alt=alt, classes=["figure", *self.options])]
         raise self.error(f"{self.chapter} has no figure {name}")
 
 

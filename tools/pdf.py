@@ -18,6 +18,13 @@ SITE = ROOT / "_build/html"
 NAME = "assign-and-add.pdf"
 TOGETHER = "whole-book.html"  # the page that is printed, gone again when it is
 NOT_PRINTED = ("explorer",)  # pages that are nothing without a screen
+# resolves once the fonts are there and every attention view has its maps
+DRAWN = """
+const resolve = arguments[0];
+const drawn = () => [...document.querySelectorAll(".attention-view")].every((figure) => figure.dataset.drawn !== undefined);
+const wait = () => drawn() ? setTimeout(resolve, 500) : setTimeout(wait, 50);
+document.fonts.ready.then(wait);
+"""
 FOOT = '<div style="width: 100%; font-size: 8px; text-align: center"><span class="pageNumber"></span></div>'
 PAPER = {  # A4, lengths in inches, and the number of each page at its foot
     "paperWidth": 8.27,
@@ -39,8 +46,8 @@ def pages_of(root=ROOT):
     return [page for page in (contents["root"], *files) if page not in NOT_PRINTED]
 
 
-def article_of(site, page):
-    """A page's text, its ids and links as they are in one document with all others."""
+def article_of(site, page, pages):
+    """A page's text, its ids and links as they are in one document with the other pages; a link to any further page is none."""
     folder = posixpath.dirname(page)
     article = BeautifulSoup((site / f"{page}.html").read_text("utf-8"), "html.parser").select_one("article")
     for element in article.select("[id]"):
@@ -49,8 +56,10 @@ def article_of(site, page):
     for link in article.select("a[href]"):
         path, _, anchor = link["href"].partition("#")
         there = posixpath.normpath(posixpath.join(folder, path)).removesuffix(".html") if path else page
-        if "://" not in path and (site / f"{there}.html").exists():
+        if there in pages:
             link["href"] = f"#{there}:{anchor}" if anchor else f"#{there}"
+        elif "://" not in path:
+            del link["href"]
     for element in article.select("[src], [srcset]"):
         for attribute in {"src", "srcset"} & {*element.attrs}:
             element[attribute] = posixpath.normpath(posixpath.join(folder, element[attribute]))
@@ -91,7 +100,7 @@ def together(site, pages):
     ends.append(title := document.new_tag("h1"))
     title.string = "Solutions and answers"
     for page in pages:
-        article = article_of(site, page)
+        article = article_of(site, page, pages)
         if solutions := take_solutions(article, document):
             ends.append(solutions)
         body.append(article)
@@ -127,23 +136,21 @@ def put_link(site):
             path.write_text(str(page), "utf-8")
 
 
-def main(site=SITE, pages=None):
-    """Print the book, and link it."""
-    if not (site / "intro.html").is_file():
-        sys.exit(f"there is no book at {site}; run `make book` first")
-    (site / TOGETHER).write_text(str(together(site, pages or pages_of())), "utf-8")
+def print_book(site, pages, path):
+    """Print these pages of a site into one PDF."""
+    (site / TOGETHER).write_text(str(together(site, pages)), "utf-8")
     try:
         with served(site) as address, tempfile.TemporaryDirectory() as profile, chromium(profile) as driver:
             driver.get(f"{address}/{TOGETHER}")
-            driver.execute_async_script("document.fonts.ready.then(() => setTimeout(arguments[0], 2000))")
-            print_page(
-                driver, site / NAME, **PAPER, displayHeaderFooter=True, headerTemplate="<span></span>", footerTemplate=FOOT
-            )
+            driver.execute_async_script(DRAWN)
+            print_page(driver, path, **PAPER)
     finally:
         (site / TOGETHER).unlink()
-    put_link(site)
-    print(f"The book is printed in {site / NAME}")
 
 
 if __name__ == "__main__":
-    main()
+    if not (SITE / "intro.html").is_file():
+        sys.exit(f"there is no book at {SITE}; run `make book` first")
+    print_book(SITE, pages_of(), SITE / NAME)
+    put_link(SITE)
+    print(f"The book is printed in {SITE / NAME}")

@@ -1,0 +1,71 @@
+"""The printed book: one document of all pages, whose links lead within it, and solutions at its end."""
+
+from collections import Counter
+
+import pdf
+import pikepdf
+import pytest
+from browsing import ROOT, SITE
+
+PRINTED = ["intro", "chapters/01_task", "chapters/13_theorem"]
+
+
+@pytest.fixture(scope="module")
+def document():
+    return pdf.together(SITE, pdf.pages_of())
+
+
+def test_pages_are_the_books_in_its_order():
+    pages = pdf.pages_of()
+    assert pages[0] == "intro"
+    assert [page for page in pages if page.startswith("chapters/")] == sorted(
+        f"chapters/{path.stem}" for path in (ROOT / "chapters").glob("*.ipynb")
+    )
+    assert all((SITE / f"{page}.html").is_file() for page in pages)
+
+
+def test_every_link_within_leads_somewhere(document):
+    ids = Counter(element["id"] for element in document.select("[id]"))
+    assert max(ids.values()) == 1
+    within = [link["href"] for link in document.select("a[href]") if "://" not in link["href"]]
+    assert len(within) > 500
+    assert all(link[:1] == "#" and link[1:] in ids for link in within)
+
+
+def test_every_picture_is_there(document):
+    pictures = document.select("img")
+    assert len(pictures) > 50
+    assert all((SITE / picture["src"]).is_file() and "loading" not in picture.attrs for picture in pictures)
+
+
+def test_solutions_stand_at_the_end_open_and_once(document):
+    built = sum(
+        page.count('<div class="cell tag_solution')
+        for page in (SITE.joinpath(f"{each}.html").read_text("utf-8") for each in pdf.pages_of())
+    )
+    ends = document.select_one("#solutions")
+    cells = document.select(".cell.tag_solution")
+    assert len(cells) == built > 50
+    assert all(ends in cell.parents for cell in cells)
+    assert all("open" in box.attrs for box in document.select("details"))
+    for exercise in ends.select("h3 > a"):
+        assert exercise.get_text().startswith("Exercise ")
+
+
+def test_book_prints_with_its_outline(tmp_path):
+    pdf.print_book(SITE, PRINTED, tmp_path / "book.pdf")
+    assert not (SITE / pdf.TOGETHER).exists()
+    with pikepdf.open(tmp_path / "book.pdf") as printed, printed.open_outline() as outline:
+        assert len(printed.pages) > 20
+        titles = [entry.title for entry in outline.root]
+    assert titles == ["Assign and Add", "1. The task", "13. The gradient theorem", "Solutions and answers"]
+
+
+def test_link_to_the_pdf_is_put_once(tmp_path):
+    (tmp_path / "chapters").mkdir()
+    for name in ("intro.html", "chapters/01_task.html"):
+        (tmp_path / name).write_text((SITE / name).read_text("utf-8"), "utf-8")
+    for _ in range(2):
+        pdf.put_link(tmp_path)
+    assert (tmp_path / "intro.html").read_text("utf-8").count(f'href="{pdf.NAME}"') == 1
+    assert (tmp_path / "chapters/01_task.html").read_text("utf-8").count(f'href="../{pdf.NAME}"') == 1

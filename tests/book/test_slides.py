@@ -1,0 +1,60 @@
+"""Slides: a deck for each chapter, each slide with words for the speaker, and nothing that sticks out."""
+
+import re
+
+import pytest
+from browsing import ROOT, SITE, errors, requests
+from selenium.webdriver.support.ui import WebDriverWait
+
+CHAPTERS = sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb"))
+# what is too large of each slide that it shows in turn, and the pictures that did not load
+FITS = """
+const found = [];
+for (let i = 0; i < Reveal.getTotalSlides(); i++) {
+  Reveal.slide(i);
+  const slide = Reveal.getCurrentSlide();
+  if (slide.scrollHeight > 632 || slide.scrollWidth > 1122) found.push([i + 1, slide.scrollWidth, slide.scrollHeight]);
+  for (const picture of slide.querySelectorAll("img")) {
+    if (!picture.naturalWidth || !picture.alt) found.push([i + 1, picture.src]);
+  }
+}
+return found;
+"""
+
+
+@pytest.fixture(scope="module", params=CHAPTERS)
+def deck(request):
+    return request.param
+
+
+def test_every_chapter_has_a_deck():
+    listed = re.findall(r"(?m)^\d\d_\w+$", (ROOT / "slides/index.md").read_text("utf-8"))
+    assert listed == CHAPTERS == sorted(path.stem for path in (ROOT / "slides").glob("[0-9]*.md"))
+
+
+def test_every_slide_has_words_for_the_speaker(deck):
+    slides = re.split(r"(?m)^##? ", (ROOT / f"slides/{deck}.md").read_text("utf-8"))[1:]
+    assert 10 <= len(slides) <= 24
+    for slide in slides:
+        assert len(re.findall(r"(?m)^% .{40,}", slide)) == 1, slide.splitlines()[0]
+
+
+def test_deck_fits_and_asks_no_other_host(browser, site, deck):
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.set_window_size(1280, 800)
+    browser.get(f"{site}/slides/{deck}.html")
+    WebDriverWait(browser, 60).until(lambda browser: browser.execute_script("return window.Reveal && Reveal.isReady()"))
+    assert browser.execute_script(FITS) == []
+    slides = len(re.findall(r"(?m)^##? ", (ROOT / f"slides/{deck}.md").read_text("utf-8")))
+    assert browser.execute_script("return Reveal.getTotalSlides()") == slides
+    assert len(browser.find_elements("css selector", "aside.notes")) == slides
+    asked = [address for address in requests(browser) if address.startswith("http")]
+    assert asked and all(address.startswith(site) for address in asked)
+    assert [each for each in errors(browser) if "favicon" not in each] == []
+
+
+def test_lecture_notes_lead_to_their_slides(deck):
+    page = (SITE / f"lecturers/{deck}.html").read_text("utf-8")
+    assert f'href="../slides/{deck}.html"' in page
+    assert (SITE / f"slides/{deck}.html").is_file()
