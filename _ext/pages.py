@@ -94,6 +94,10 @@ def mend_body(page, site, folder):
             corner.name = "td"
     if sidebar := page.select_one("#pst-primary-sidebar"):
         sidebar["role"], sidebar["aria-label"] = "complementary", "Book"
+    for toggle in page.select("summary:has(> .toctree-toggle)"):
+        toggle["aria-label"] = f"Pages of {toggle.find_previous('a').get_text(strip=True)}"
+    for option in page.select("details.quiz > summary:has(math)"):
+        option["aria-label"] = option.get_text(" ", strip=True)  # a name that is a formula alone would be none
     for index, picture in enumerate(page.select("article img[src]")):
         path = (folder / picture["src"]).resolve()
         if "width" not in picture.attrs and path.suffix in (".png", ".webp") and path.is_relative_to(site):
