@@ -10,7 +10,6 @@ from pathlib import Path
 
 import nbformat
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,8 +38,6 @@ class FromChapter(SphinxDirective):
 class FigureOf(FromChapter):
     """A figure of the chapter, by its name."""
 
-    option_spec = {"tall": directives.flag}  # for a slide that has hardly anything else
-
     def run(self):
         """The picture as the chapter's last run drew it."""
         name = self.arguments[0]
@@ -51,7 +48,7 @@ class FigureOf(FromChapter):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(base64.b64decode(drawn[0]))
                 alt = cell.metadata["mystnb"]["image"]["alt"]
-                return [nodes.image(uri=f"../{path.relative_to(ROOT)}", alt=alt, classes=["figure", *self.options])]
+                return [nodes.image(uri=f"../{path.relative_to(ROOT)}", alt=alt, classes=["figure"])]
         raise self.error(f"{self.chapter} has no figure {name}")
 
 

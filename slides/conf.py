@@ -1,4 +1,4 @@
-"""The slides of the chapters, one deck a chapter: `make slides` builds them into _build/html/slides."""
+"""The slides of the chapters, one deck a chapter: `make book` builds them into _build/html/slides, `make slides` prints them."""
 
 import shutil
 import sys
