@@ -1,12 +1,25 @@
-"""Reasoning in a loop: each claim asks for the entry of the tables that its words name."""
+"""Reasoning in a loop: each claim asks for the entry of the tables that its words name, and the shipped runs are as told."""
 
 from itertools import combinations, product
 
 import pandas as pd
 import pytest
 
-from assign_add_lib.companions.reasoning.claims import CLAIMS, OURS, PAPER, SEEN, SOURCE
-from assign_add_lib.companions.reasoning.training import TOKENS_PASS
+from assign_add_lib.companions.reasoning import tables
+from assign_add_lib.companions.reasoning.claims import CLAIMS, OURS, PAPER, SEEN, SOURCE, sources
+from assign_add_lib.companions.reasoning.model import ARMS
+from assign_add_lib.companions.reasoning.seeds import MISSING, SEEDS, ReasoningSeed
+from assign_add_lib.companions.reasoning.training import (
+    GRID,
+    STEPS,
+    TOKENS_PASS,
+    ArmConfig,
+    ArmLearner,
+    ArmRun,
+    answers,
+    load_arm,
+)
+from assign_add_lib.engine.sweep import grid
 
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 
@@ -104,3 +117,45 @@ def test_claims_are_of_this_source_and_say_where_they_come_from():
         assert claim.seen in ((), SEEN) and (claim.origin == OURS or not claim.seen)
     for claim in CLAIMS:
         claim.measure(table())
+
+
+CONFIGS = grid(ArmConfig, [{**part, "seed": SEEDS} for part in GRID])
+RUNS = sorted(name for name, config in CONFIGS.items() if (config.arm, config.seed) not in MISSING)
+
+
+def test_the_shipped_runs_are_those_of_the_grid():
+    assert ArmRun.shipped() == RUNS
+    for name in RUNS:
+        run = load_arm(name)
+        assert run.config == CONFIGS[name] and run.steps == [STEPS[run.config.arm]]
+        assert list(run.metrics.index) == list(range(0, STEPS[run.config.arm] + 1, 1000)) and not run.metrics.isna().any().any()
+    files = [path for name in RUNS for path in load_arm(name).folder.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 6 * 2**20
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_shipped_networks_answer_as_their_metrics_say(arm):
+    """At the size of training, within 0.02 of the full-precision shares of nodes at the end of the training run."""
+    for seed in SEEDS:
+        if arm in ReasoningSeed(seed).arms:
+            run = load_arm(f"{arm}-{seed}")
+            learner = ArmLearner(run.config)
+            learner.network.load_state_dict(run.network().state_dict())
+            asked = learner._evaluated_on[""]
+            right = (answers(learner.network, arm, asked) == asked.solution).double().mean().item()
+            assert right == pytest.approx(run.metrics.loc[STEPS[arm], "nodes"], abs=0.02)
+
+
+@pytest.mark.parametrize("arm", TOKENS_PASS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_each_shipped_seed_both_arms_that_pass_tokens_on_solve_twice_the_size(arm, seed):
+    graphs = ReasoningSeed(seed).graphs(2, 100)
+    assert (answers(load_arm(f"{arm}-{seed}").network(), arm, graphs) == graphs.solution).all(1).double().mean() >= 0.95
+
+
+def test_some_shipped_values_come_out_again():
+    """Of the measures that take little time, the rows of one seed."""
+    column, subject = sources()[SOURCE]["seed-1"], ReasoningSeed(1)
+    for measure in ("waves", "heads"):
+        found = pd.Series(tables.MEASURES[measure](subject))
+        assert (found - column[measure].reindex(found.index)).abs().max() < 0.02 * found.abs().max()

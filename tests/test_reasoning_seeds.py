@@ -24,7 +24,7 @@ def test_pieces_are_the_whole(seed):
 
 
 def test_right_nodes_are_those_of_the_answers(seed):
-    for arm in seeds.MEASURED:
+    for arm in seed.arms:
         graphs = seed.graphs(2, seeds.GRAPHS)
         assert torch.equal(seed.right(arm, 2), answers(seed.run(arm).network(), arm, graphs) == graphs.solution)
 
