@@ -4,6 +4,7 @@ import torch
 from loops import untrained_seed
 
 from assign_add_lib.companions.reasoning import seeds
+from assign_add_lib.companions.reasoning.model import ARMS
 from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
 
 
@@ -24,7 +25,7 @@ def test_pieces_are_the_whole(seed):
 
 
 def test_right_nodes_are_those_of_the_answers(seed):
-    for arm in seed.arms:
+    for arm in ARMS:
         graphs = seed.graphs(2, seeds.GRAPHS)
         assert torch.equal(seed.right(arm, 2), answers(seed.run(arm).network(), arm, graphs) == graphs.solution)
 

@@ -7,7 +7,7 @@ import torch
 
 from assign_add_lib.companions.reasoning import seeds, tables
 from assign_add_lib.companions.reasoning.data import write
-from assign_add_lib.companions.reasoning.model import iterate
+from assign_add_lib.companions.reasoning.model import ARMS, LOOPED, iterate
 from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
 
 
@@ -15,8 +15,8 @@ def test_accuracies_count_nodes_and_whole_graphs(seed):
     found = tables.accuracy(seed)
     for times in seeds.TIMES:
         graphs = seed.graphs(times)
-        right = {arm: answers(seed.run(arm).network(), arm, graphs) == graphs.solution for arm in seed.arms}
-        for arm in seed.arms:
+        right = {arm: answers(seed.run(arm).network(), arm, graphs) == graphs.solution for arm in ARMS}
+        for arm in ARMS:
             nodes = sum(each for row in right[arm].tolist() for each in row) / right[arm].numel()
             assert found[arm, f"nodes, {times} times"] == pytest.approx(nodes)
             assert found[arm, f"graphs, {times} times"] == sum(map(all, right[arm].tolist())) / 30
@@ -26,9 +26,8 @@ def test_accuracies_count_nodes_and_whole_graphs(seed):
 
 def test_iterations_are_counted_from_each_graphs_own_depth(seed):
     found, graphs = tables.by_iteration(seed), seed.graphs(2)
-    looped = seed.looped
     tokens, depth = write(graphs), graphs.depth.tolist()
-    for arm in looped:
+    for arm in LOOPED:
         network = seed.run(arm).network()
         ended = list(islice(iterate(network, network.embed(tokens.factors), arm in TOKENS_PASS), max(depth) + 16))
         for later in tables.LATER:

@@ -1,4 +1,7 @@
-"""Measure the shipped runs of a companion, into data/companions/NAME.csv: `python tools/arms.py NAME`."""
+"""Measure the shipped runs of a companion, into data/companions/NAME.csv: `python tools/arms.py NAME [MEASURE ...]`.
+
+With the names of some measures it measures these anew and keeps what the table has of the others.
+"""
 
 import sys
 
@@ -22,14 +25,18 @@ COMPANIONS = {
 
 
 @torch.no_grad()
-def main(name: str):
+def main(name: str, *chosen: str):
     tables, seeds = COMPANIONS[name]
     columns = {}
     for seed, runs in seeds().items():
-        found = {measure: pd.Series(of(runs)) for measure, of in tables.MEASURES.items()}
+        found = {measure: pd.Series(tables.MEASURES[measure](runs)) for measure in chosen or tables.MEASURES}
         columns[seed] = pd.concat(found, names=["measure", "row", "column"])
         print(seed, flush=True)
-    write_atomic(data_folder() / tables.SHIPPED, pd.DataFrame(columns).to_csv(float_format="%.4f", lineterminator="\n"))
+    table = pd.DataFrame(columns)
+    if chosen:
+        table = pd.concat([tables.load_table().drop(index=list(chosen), level="measure"), table])
+        table = pd.concat([table.loc[[measure]] for measure in tables.MEASURES])
+    write_atomic(data_folder() / tables.SHIPPED, table.to_csv(float_format="%.4f", lineterminator="\n"))
     write_manifest(made=[tables.SHIPPED])
 
 

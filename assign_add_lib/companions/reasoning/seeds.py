@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from .data import Graphs, sample_graphs
-from .model import ARMS, LOOPED, Network
+from .model import Network
 from .training import TOKENS_PASS, ArmConfig, ArmRun, answers, load_arm
 
 SEEDS = (0, 1, 2)
-MISSING = (*((arm, seed) for arm in ("chain", "continuous") for seed in (1, 2)), ("feed-forward", 2))  # not trained yet: arm and seed
 TIMES = (1, 2, 3, 4)  # the sizes of test graphs, in units of the largest in training
 GRAPHS = 1000  # of each size, for the two arms that are compared graph by graph
 FEWER = 300  # of these, for the others
@@ -28,16 +27,6 @@ class ReasoningSeed:
 
     def __init__(self, seed: int, load=load_arm):
         self.seed, self.load = seed, cache(load)
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """The arms that were trained with this seed, in the order of ARMS."""
-        return tuple(arm for arm in ARMS if (arm, self.seed) not in MISSING)
-
-    @property
-    def looped(self) -> tuple[str, ...]:
-        """Those of its arms that apply one block again and again."""
-        return tuple(arm for arm in self.arms if arm in LOOPED)
 
     def run(self, arm: str) -> ArmRun:
         """The run of an arm."""

@@ -10,6 +10,7 @@ from ...engine.manifest import shipped_file
 from . import inside
 from .analysis import MENTIONS, disturbed, without_mentions
 from .data import FAN_IN, Graphs, graphs_of, sample_graphs, write
+from .model import ARMS, LOOPED
 from .seeds import CHUNK, TIMES, ReasoningSeed, Table, pieces
 from .training import TOKENS_PASS, iterations
 
@@ -33,9 +34,9 @@ def accuracy(seed: ReasoningSeed) -> Table:
     """Shares of nodes and of whole graphs that each arm solves, by size; and where two arms differ on the same graphs."""
     table = {}
     for times in TIMES:
-        right = {arm: seed.right(arm, times) for arm in seed.arms}
+        right = {arm: seed.right(arm, times) for arm in ARMS}
         whole = {arm: each.all(1) for arm, each in right.items()}
-        for arm in seed.arms:
+        for arm in ARMS:
             table[arm, f"nodes, {times} times"] = right[arm].double().mean().item()
             table[arm, f"graphs, {times} times"] = whole[arm].double().mean().item()
         one, other = whole["corrected"], whole["discrete"]
@@ -64,7 +65,7 @@ def errors(seed: ReasoningSeed) -> Table:
 def by_iteration(seed: ReasoningSeed) -> Table:
     """Shares of nodes right, iterations before and after each graph's own depth, on graphs of twice the size of training."""
     table, drawn = {}, seed.graphs(2, 200)
-    for arm in seed.looped:
+    for arm in LOOPED:
         network, right = seed.run(arm).network(), []
         for graphs in pieces(drawn):
             tokens = write(graphs)
@@ -80,7 +81,7 @@ def by_iteration(seed: ReasoningSeed) -> Table:
 def by_round(seed: ReasoningSeed) -> Table:
     """Shares of nodes right after 1, 2, ... iterations, for graphs of twice the size of training, by their depth."""
     table, graphs = {}, seed.graphs(2, 200)
-    for arm in seed.looped:
+    for arm in LOOPED:
         network = seed.run(arm).network()
         held = torch.cat([
             iterations(network, arm, tokens, network.embed(tokens.factors), ROUNDS)
@@ -102,7 +103,7 @@ def recovery(seed: ReasoningSeed) -> Table:
     """
     table, drawn = {}, seed.graphs(1)
     solved = seed.run("discrete").config.deepest
-    for arm, share in product(seed.looped, SHARES):
+    for arm, share in product(LOOPED, SHARES):
         network, generator = seed.run(arm).network(), torch.Generator().manual_seed(4_000_000 + seed.seed)
         held = torch.cat([disturbed(network, arm, each, solved, share, MORE, generator) for each in pieces(drawn)], 1)
         table |= _by_round(f"{arm}, {share:.0%} wrong", held, drawn)
