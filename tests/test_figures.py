@@ -120,6 +120,15 @@ def test_a_graph_of_sums_shows_what_is_computed_and_crosses_out_what_is_wrong():
     assert not figures.computation_graph("ab", [[], [0]], [1, None]).axes[0].lines
 
 
+def test_a_round_of_the_loop_joins_what_is_read_to_what_reads():
+    tokens = ["x9:3", "=", "x2:3", "[sep]", "x5:4", "ADD", "x2", "=", "x6"]
+    axes = figures.one_round(tokens, [(4, 4), (6, 2)], [(8, 4), (8, 6)], [5], {6: "x2:3"}, "seven").axes[0]
+    words = [text.get_text() for text in axes.texts if text.get_text()]
+    assert words.count("x2:3") == 3 and words.count("x2") == 1 and words.count("ADD") == 2 and "seven" in words
+    arrows = {(text.xyann[0], round(text.xy[0])) for text in axes.texts if getattr(text, "arrow_patch", None)}
+    assert arrows == {(4, 4), (2, 6), (4, 8), (5, 8), (6, 8)}  # from the token that is read
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_arrows_of_a_graph_pass_by_the_nodes_between(seed):
     """Each arrow ends at the rims of its two nodes, and stays clear of all others."""

@@ -31,3 +31,10 @@ def test_a_shift_is_judged_by_its_worst_pair_of_counts():
 
 def test_moved_sums_come_in_the_order_of_places():
     assert findings.moved_at(table(), "corrected").to_list() == [1, 0, 1]
+
+
+def test_gains_stand_by_layer_and_head():
+    value, syntax = ("corrected, layer 2, head 3", "gain: value"), ("corrected, layer 1, head 4", "gain: syntax")
+    found = findings.gains(table(rows={("heads", *value): 6.0, ("heads", *syntax): 3.0}), "corrected")
+    assert found.shape == (8, 4) and found.loc[(2, 3), "value"] == 6 and found.loc[(1, 4), "syntax"] == 3
+    assert found.sum().sum() == 30 + 9

@@ -101,7 +101,7 @@ def test_rounds_are_counted_by_the_depth_of_the_graph(seed, monkeypatch):
 
 def test_structures_say_what_is_right_and_what_is_late(seed, monkeypatch):
     """A network whose every value comes a round late, and which without mentions is right in all but the last node."""
-    monkeypatch.setattr(tables, "STRUCTURES", {"small": [[], [], [0, 1], [2]]})
+    monkeypatch.setattr(tables, "STRUCTURES", {"small": [[], [], [0, 1], [2]], "12 sums": [[], [0], [1]]})
     monkeypatch.setattr(tables, "iterations", lambda network, arm, tokens, latent, n: seen["graphs"][-1].states(n - 1))
 
     def without(network, graphs, which):
@@ -113,4 +113,6 @@ def test_structures_say_what_is_right_and_what_is_late(seed, monkeypatch):
     monkeypatch.setattr(tables, "without_mentions", without)
     found = {column: value for (row, column), value in tables.structures(seed).items() if row == "discrete, small"}
     deepest = {"tokens": 4 * 3 + 6, "graphs": 0, "right": 0.75, "empty": 0.25, "right a round later": 1}
+    sums = {column: value for (row, column), value in tables.structures(seed).items() if row == "discrete, 12 sums"}
+    assert (sums["sum 1"], sums["sum 2"]) == (1, 0) and "sum 3" not in sums
     assert found == deepest | {f"right without {which} mentions": share for which, share in zip(tables.MENTIONS, (0.75, 0.75, 1))}

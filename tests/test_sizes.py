@@ -1056,8 +1056,10 @@ def ticks(axis):
     return [tick.get_text() for tick in axis.get_ticklabels()]
 
 
-@calls("views.figures.elsewhere.computation_graph")
+@calls("views.figures.elsewhere.computation_graph", "views.figures.elsewhere.one_round")
 def figures_of_part_four():
+    drawn = figures.one_round(["1", "=", "x2:1", "x2", "=", "x3"], [(3, 2)], [(5, 3)], [], {3: "x2:1"}, "1").axes[0]
+    assert len(drawn.patches) == 12
     for operands in ([[]], [[], [0], [1], [0, 2], []]):
         drawn = figures.computation_graph([f"x{i}" for i in range(len(operands))], operands).axes[0]
         assert [text.get_text() for text in drawn.texts if text.get_text()] == [f"x{i}" for i in range(len(operands))]

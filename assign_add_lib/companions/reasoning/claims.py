@@ -10,7 +10,7 @@ What chapter 14 found inside the arms of seed 0 are claims too: their levels wer
 import pandas as pd
 
 from ...engine.scoreboard import Claim
-from .findings import best_frequency, collecting, counting, followed, kept, moved_at, of_its_own, small, untouched
+from .findings import best_frequency, collecting, counting, followed, gains, kept, moved_at, of_its_own, small, untouched
 from .tables import load_table
 from .training import TOKENS_PASS
 
@@ -42,10 +42,9 @@ def _largest(seed, layer: int) -> float:
 
 def _amplified(seed) -> float:
     """How much more of the values than of the names the head of layer 2 moves that moves most of the values."""
-    heads = seed["heads"].unstack("column")
-    heads = heads[heads.index.str.startswith("corrected, layer 2,")]
-    best = heads.loc[heads["gain: value"].idxmax()]
-    return best["gain: value"] / best["gain: variable"]
+    heads = gains(seed, "corrected").loc[2]
+    best = heads.loc[heads["value"].idxmax()]
+    return best["value"] / best["variable"]
 
 
 def _of_both(measure, worst=min):
@@ -109,16 +108,16 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("heads by operand, layer 1", GROUP, PAPER,
           "The heads of layer 1 stand in groups by operand: each depends on one of them.",
           "median over its four heads of the largest operand's share of the output's variance",
-          lambda seed: _largest(seed, 1), 0.8, of=SOURCE, where="14_reasoning: Inside"),
+          lambda seed: _largest(seed, 1), 0.8, of=SOURCE, where="14_reasoning: A share of variance, its null, and its size"),
     Claim("values move in layer 2", GROUP, PAPER,
           "Layer 2 retrieves values: its OV map amplifies that factor.",
           "root mean square gain of the values' embeddings over that of the names', in the head that moves most of the values",
-          _amplified, 2.0, of=SOURCE, where="14_reasoning: Inside"),
+          _amplified, 2.0, of=SOURCE, where="14_reasoning: What heads pass on"),
     Claim("the MLP adds in waves", GROUP, PAPER,
           "Before the last MLP the two operands stand in separate waves, after it in waves of their sum.",
           "least of: share of the variance of the MLP's input by one operand, share of the logits' by the sum",
           lambda seed: min(seed["waves", "corrected, stream after", "one operand"], seed["waves", "corrected, logits", "sum"]),
-          0.8, of=SOURCE, where="14_reasoning: Inside"),
+          0.8, of=SOURCE, where="14_reasoning: Adding, in waves?"),
     Claim("layer 1 looks up at the operands", GROUP, OURS,
           "Layer 1 brings an operand's number to the operand's own token.",
           "least share of sums that follow an operand as layer 1 is exchanged there, over both arms",

@@ -65,6 +65,13 @@ def small(seed, arm: str) -> float:
     return first / second
 
 
+def gains(seed, of: str) -> pd.DataFrame:
+    """How much of the spread of each factor's embeddings the OV maps keep, by (layer, head), of an arm or `untrained`."""
+    found = seed["heads"].unstack("column").filter(regex="^gain: ").rename(columns=lambda name: name.removeprefix("gain: "))
+    rows = found.loc[[f"{of}, layer {layer}, head {head}" for layer in (1, 2) for head in HEADS]]
+    return rows.set_axis(pd.MultiIndex.from_product([(1, 2), HEADS], names=["layer", "head"]))
+
+
 def best_frequency(seed, arm: str) -> float:
     """A neuron's share of variance at its best frequency, the median, less the same with the numbers relabelled."""
     waves = seed["waves", f"{arm}, neurons"]

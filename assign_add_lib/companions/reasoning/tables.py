@@ -27,6 +27,8 @@ STRUCTURES = {
     "24 sums of the same three": [[]] * 24 + [[0, 1, 2]] * 24,
     "24 sums, all different": [[]] * 24 + [[i, (i + 1) % 24, (i + 2) % 24] for i in range(24)],
     "a chain of copies": [[], [], *([node - 1] for node in range(2, 48))],
+    "12 sums, each behind its leaves": [each for i in range(0, 48, 4) for each in ([], [], [], [i, i + 1, i + 2])],
+    "12 sums, behind all leaves": [[]] * 36 + [[i, i + 1, i + 2] for i in range(0, 36, 3)],
 }
 
 
@@ -142,7 +144,7 @@ def structures(seed: ReasoningSeed) -> Table:
     """How graphs of 48 nodes built in STRUCTURES fare after as many iterations as they are deep, and those of small depth.
 
     Shares of nodes right, empty, right an iteration later, and right where layer 1 reads no earlier mention of a node, of the
-    reading token's own, or of others alone.
+    reading token's own, or of others alone; where there are twelve sums, also of each of them.
     """
     generator, table = torch.Generator().manual_seed(6_000_000 + seed.seed), {}
     vocabulary, deepest = seed.run(TOKENS_PASS[0]).config.vocabulary, seed.run(TOKENS_PASS[0]).config.deepest
@@ -160,6 +162,9 @@ def structures(seed: ReasoningSeed) -> Table:
             found = {"right": ended == true, "empty": ended == vocabulary.empty, "right a round later": later == true}
             for which in MENTIONS:
                 found[f"right without {which} mentions"] = without_mentions(network, graphs, which) == true
+            if name.startswith("12 sums"):
+                sums = (graphs.adds[0] > 0).nonzero().flatten().tolist()
+                found |= {f"sum {place}": found["right"][:, node] for place, node in enumerate(sums, start=1)}
             table |= {(row, column): each.double().mean().item() for column, each in found.items()}
     return table
 

@@ -1,13 +1,13 @@
 """Figures of part IV, Elsewhere: each takes plain values and returns a matplotlib Figure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 
-from .style import BLUE, GREY, INK, VERMILION, WIDTH
+from .style import BLUE, GREY, INK, LAYER_COLOURS, ORANGE, SKY, VERMILION, WIDTH, YELLOW
 
 
 def computation_graph(
@@ -42,6 +42,46 @@ def computation_graph(
         if wrong:
             axes.plot([x - 0.17, x + 0.17], [y - 0.17, y + 0.17], color=VERMILION, linewidth=1.2, zorder=4)
     axes.set(xlim=(-0.5, 1.6 * max(columns) + 0.5), ylim=(min(heights.values()) - 0.5, max(heights.values()) + 0.6))
+    axes.axis("off")
+    return figure
+
+
+def one_round(
+    tokens: Sequence[str],
+    layer_1: Sequence[tuple[int, int]],
+    layer_2: Sequence[tuple[int, int]],
+    counted: Sequence[int],
+    brought: Mapping[int, str],
+    total: str,
+) -> Figure:
+    """Draw one round of the loop on the tokens of a few equations, whose sum stands at the last token.
+
+    `layer_1` and `layer_2` hold the pairs (query, key) of places to join, an arrow from the key, which is read, to the query,
+    which reads; `counted` the places that a head reads to count; `brought` what stands at a place after layer 1, in words;
+    `total` what the MLP makes of the sum.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.5))
+    upper, lower, last = 4.4, 2.2, len(tokens) - 1
+    for place, name in enumerate(tokens):
+        colour = YELLOW if name == "ADD" else ORANGE if name == "=" else SKY if name.startswith("x") else "#dddddd"
+        for height in (upper, lower):
+            corner = (place - 0.46, height - 0.3)
+            axes.add_patch(plt.Rectangle(corner, 0.92, 0.6, facecolor=colour, edgecolor=INK, linewidth=0.8, zorder=3))
+        for height, words in ((upper, name), (lower, brought.get(place, name))):
+            axes.text(place, height, words, ha="center", va="center", fontsize=8 if len(words) < 6 else 7, zorder=5)
+    style = {"arrowstyle": "-|>", "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 11}
+    for query, key in layer_1:
+        axes.annotate("", (query, lower + 0.3), (key, upper - 0.3), arrowprops=style | {"color": LAYER_COLOURS[1]}, zorder=4)
+    ways = [(key, (0, (4, 1.5))) for _, key in layer_2] + [(key, (0, (1, 1.5))) for key in counted]
+    for number, (key, line) in enumerate(sorted(ways)):
+        end = last - 0.42 + 0.84 * number / max(len(ways) - 1, 1)
+        axes.annotate("", (end, 0.32), (key, lower - 0.3), arrowprops=style | {"color": LAYER_COLOURS[2], "ls": line}, zorder=4)
+    box = {"boxstyle": "square,pad=0.4", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8}
+    axes.text(last + 0.46, 0, total, ha="right", va="center", fontsize=8.5, bbox=box, zorder=5)
+    rows = {upper: "tokens", (upper + lower) / 2: "layer 1", lower: "after layer 1", 1.25: "layer 2", 0: "MLP"}
+    for height, words in rows.items():
+        axes.text(-0.8, height, words, ha="right", va="center", fontsize=8, color=INK)
+    axes.set(xlim=(-2.6, last + 0.7), ylim=(-0.55, upper + 0.5))
     axes.axis("off")
     return figure
 
