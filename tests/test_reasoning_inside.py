@@ -11,7 +11,7 @@ from assign_add_lib.companions.reasoning.data import EQUALS, SEP, VARIABLE, samp
 
 def test_heads_and_waves_have_rows_for_the_trained_and_the_untrained(seed):
     heads, waves = inside.heads(seed), inside.waves(seed)
-    assert len(heads) == 3 * 2 * 2 * (3 + 1 + 4) and len(waves) == 3 * (5 * 4 + 2 * 4 + 1)
+    assert len(heads) == 3 * 2 * 2 * (3 + 1 + 4) and len(waves) == 3 * (5 * 4 + 2 * 4 + 2)
     for row in {row for row, _ in heads}:
         shares = [heads[row, f"operand {operand}"] for operand in (1, 2, 3)]
         assert math.fsum(shares) == pytest.approx(1, abs=1e-5)
@@ -132,6 +132,16 @@ def test_counts_give_nodes_what_nodes_that_add_another_number_read(seed, monkeyp
                 assert found[f"discrete, layer 2, all heads, {kind} to {other}", f"adds {many}"] == float(other == many)
                 assert found[f"discrete, layer 2, head 1, {kind} to {other}", f"adds {many}"] == 1
                 assert found[f"untrained, layer 1, head 2, {kind} to {other}", f"adds {many}"] == 1
+    copies, P = graphs_that_add_one(seed), seed.run("discrete").config.modulus
+    for other in (1, 2, 3):  # whatever head 1 is told, the answer is the number itself
+        same = (other * copies % P == copies).double().mean().item()
+        assert found[f"discrete, layer 2, head 1, shift to {other}", "adds 1, times that many"] == same
+
+
+def graphs_that_add_one(seed):
+    """The last numbers of the graphs of `inside.counts` whose last node adds one."""
+    drawn = seed.graphs(1, 2 * seeds.GRAPHS)
+    return drawn.solution[drawn.adds[:, -1] == 1, -1]
 
 
 def test_attention_is_summed_over_tokens_of_a_kind(seed, monkeypatch):
@@ -175,5 +185,6 @@ def test_the_table_of_waves_knows_a_sum_from_two_operands(seed, monkeypatch):
     assert found["untrained, neurons without 2", "right"] == 0.2  # of 25 sums five are 2
     assert found["untrained, neurons without 2", "right, relabelled"] == 0
     assert found["untrained, neurons with 1 frequencies", "right"] == 0.2  # the wave at 2 is the smaller one
+    assert found["untrained, neurons with 1 frequencies", "right, relabelled"] == 0
     assert found["corrected, neurons", "operand at 1"] == pytest.approx(1)
     assert found["discrete, sum", "one operand"] == pytest.approx(0, abs=1e-6)

@@ -62,19 +62,37 @@ def test_recovery_starts_with_the_wrong_values_and_follows_them(seed, monkeypatc
 
 
 def test_errors_of_their_own_have_right_operands(seed, monkeypatch):
-    graphs = seed.graphs(4)
-    right = torch.rand(graphs.names.shape, generator=torch.Generator().manual_seed(1)) < 0.7
-    monkeypatch.setattr(seeds.ReasoningSeed, "right", lambda *_: right)
+    """A network some of whose nodes are wrong: empty, twice the first operand, all operands but the first, or one more."""
+    graphs, drawn = seed.graphs(4), torch.Generator().manual_seed(1)
+    P = graphs.vocabulary.modulus
+    first = graphs.solution.gather(1, graphs.operands[..., 0].clamp(min=0))
+    others = [torch.full_like(first, P), 2 * first % P, (graphs.solution - first) % P, (graphs.solution + 1) % P]
+    which = torch.randint(12, first.shape, generator=drawn)
+    held = torch.stack([*others, *[graphs.solution] * 8]).gather(0, which[None])[0]
+    parts = iter(2 * list(zip(held.split(seeds.CHUNK), graphs.solution.split(seeds.CHUNK))))
+    monkeypatch.setattr(tables, "ended", lambda *_: next(parts))
     found, own = tables.errors(seed), []
     for row, operands in enumerate(graphs.operands.tolist()):
         for node, each in enumerate(operands):
             used = [operand for operand in each if operand >= 0]
-            own.append((len(used), not right[row, node] and all(right[row, operand] for operand in used)))
-    assert found["discrete", "nodes wrong"] == right.logical_not().sum()
-    assert found["corrected", "errors of their own"] == sum(each for _, each in own)
-    for many in range(4):
-        shares = [each for adds, each in own if adds == many]
-        assert found["discrete", f"own, adds {many}"] == pytest.approx(sum(shares) / len(shares))
+            right = [held[row, operand] == graphs.solution[row, operand] for operand in used]
+            numbers = [graphs.solution[row, operand].item() for operand in used]
+            wrong = held[row, node] != graphs.solution[row, node]
+            own.append((numbers, bool(wrong) and all(right), held[row, node].item()))
+    wrong = held != graphs.solution
+    for arm in ("discrete", "corrected"):
+        assert (found[arm, "nodes wrong"], found[arm, "nodes empty"]) == (wrong.sum(), (held == P).sum())
+        assert found[arm, "errors of their own"] == sum(each for _, each, _ in own)
+        assert found[arm, "graphs right a round later"] == 1
+        for many in range(4):
+            shares = [each for numbers, each, _ in own if len(numbers) == many]
+            assert found[arm, f"own, adds {many}"] == pytest.approx(sum(shares) / len(shares))
+        numeric = [(numbers, value) for numbers, each, value in own if each and value < P]
+        said = {n: [(numbers, value) for numbers, value in numeric if len(numbers) == n] for n in (1, 3)}
+        assert found[arm, "own, adds 1, a number"] == len(said[1]) > 0 and found[arm, "own, adds 3, a number"] == len(said[3]) > 0
+        assert found[arm, "twice"] == sum(2 * x % P == value for (x,), value in said[1]) > 0
+        pairs = [any((sum(numbers) - x) % P == value for x in numbers) for numbers, value in said[3]]
+        assert found[arm, "two of three"] == sum(pairs) > 0
 
 
 def test_rounds_are_counted_by_the_depth_of_the_graph(seed, monkeypatch):

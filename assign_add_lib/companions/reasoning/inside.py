@@ -176,6 +176,7 @@ def counts(seed: ReasoningSeed) -> Table:
     """Shares of last nodes right, by how many they add, as heads read at them what they read at nodes that add so many.
 
     *Mean*: heads read their mean over such nodes.  *Shift*: to what they read, the difference of the two means is added.
+    *Times that many*: nodes that add one, and say its number times the count that the heads tell.
     """
     drawn, table = seed.graphs(1, 2 * GRAPHS), {}
     numbers = range(1, FAN_IN + 1)
@@ -190,7 +191,11 @@ def counts(seed: ReasoningSeed) -> Table:
                 for kind, given in (("mean", means[other]), ("shift", own[many] + means[other] - means[many])):
                     found = with_readings(network, groups[many], number, heads, here[many], given)
                     share = (found == groups[many].solution[:, -1]).double().mean().item()
-                    table[f"{name}, layer {number + 1}, {words}, {kind} to {other}", f"adds {many}"] = share
+                    row = f"{name}, layer {number + 1}, {words}, {kind} to {other}"
+                    table[row, f"adds {many}"] = share
+                    if many == 1:
+                        times = other * groups[many].solution[:, -1] % drawn.vocabulary.modulus
+                        table[row, "adds 1, times that many"] = (found == times).double().mean().item()
     return table
 
 
@@ -226,19 +231,26 @@ def attended(seed: ReasoningSeed) -> Table:
     return table
 
 
+def _by_size(values: Tensor, order: Tensor) -> list[int]:
+    """The frequencies of one operand in values (P, P, direction), along the numbers in this order, the smallest first."""
+    half, energy = len(order) // 2, pair_spectrum(values[order][:, order])
+    return ((energy[1 : half + 1, 0] + energy[0, 1 : half + 1]).argsort() + 1).tolist()
+
+
 def waves(seed: ReasoningSeed) -> Table:
     """How what stands at a sum x + y varies with x and y: shares of its variance, by the Fourier transform over both.
 
     *One operand*: all that depends on x alone or on y alone.  *Sum*: all that depends on x + y alone; of the logits also
     frequency by frequency.  *Best frequency*: as it varies with x, the share at the best frequency of a direction, the
-    median over directions; the same with the numbers in random orders.  *Right*: sums, without a frequency in the neurons.
+    median over directions; the same with the numbers in random orders.  *Right*: sums, without a frequency in the neurons, or
+    with the largest alone; *relabelled*: frequencies along the numbers in random orders, of which the largest are others.
     """
     table, P = {}, seed.run(TOKENS_PASS[0]).config.modulus
     orders = [torch.arange(P), *(torch.randperm(P, generator=torch.Generator().manual_seed(i)) for i in range(ORDERS))]
     sums = torch.arange(P)[:, None].add(torch.arange(P)) % P
     for name, network in seed.networks():
-        energies = {}
-        for place, values in along_the_sum(network).items():
+        energies, values_of = {}, along_the_sum(network)
+        for place, values in values_of.items():
             energy, along = pair_spectrum(values), values.mean(1)
             energies[place], row = energy, f"{name}, {place}"
             table[row, "one operand"] = (energy[0].sum() + energy[:, 0].sum()).item()
@@ -246,11 +258,12 @@ def waves(seed: ReasoningSeed) -> Table:
             table[row, "best frequency"] = best_frequencies(along).median().item()
             relabelled = [best_frequencies(along[order]).median() for order in orders[1:]]
             table[row, "best frequency, relabelled"] = torch.stack(relabelled).mean().item()
-        held = energies["neurons"][1 : P // 2 + 1, 0] + energies["neurons"][0, 1 : P // 2 + 1]
+        smallest = [_by_size(values_of["neurons"], order) for order in orders]
         for kept in range(1, P // 2):
-            removed = (held.argsort()[: P // 2 - kept] + 1).tolist()
-            right = sums_without(network, removed, orders[0]) == sums
-            table[f"{name}, neurons with {kept} frequencies", "right"] = right.double().mean().item()
+            right = [(sums_without(network, each[: P // 2 - kept], order) == sums).double().mean().item()
+                     for each, order in zip(smallest, orders)]  # fmt: skip
+            row = f"{name}, neurons with {kept} frequencies"
+            table |= {(row, "right"): right[0], (row, "right, relabelled"): sum(right[1:]) / ORDERS}
         for k in range(1, P // 2 + 1):
             table[f"{name}, logits", f"sum at {k}"] = energies["logits"][k, k].item()
             table[f"{name}, neurons", f"operand at {k}"] = (energies["neurons"][k, 0] + energies["neurons"][0, k]).item()

@@ -10,7 +10,7 @@ from ...engine.manifest import shipped_file
 from . import inside
 from .analysis import MENTIONS, disturbed, without_mentions
 from .data import FAN_IN, Graphs, graphs_of, sample_graphs, write
-from .model import ARMS, LOOPED
+from .model import ARMS, LOOPED, Network
 from .seeds import CHUNK, TIMES, ReasoningSeed, Table, pieces
 from .training import TOKENS_PASS, iterations
 
@@ -47,20 +47,47 @@ def accuracy(seed: ReasoningSeed) -> Table:
     return table
 
 
+def ended(network: Network, arm: str, graphs: Graphs) -> tuple[Tensor, Tensor]:
+    """The values (graph, node) that a looped arm holds after as many iterations as each graph is deep, and one later."""
+    tokens, depth, row = write(graphs), graphs.depth, torch.arange(len(graphs.depth))
+    held = iterations(network, arm, tokens, network.embed(tokens.factors), int(depth.max()) + 1)
+    return held[depth - 1, row], held[depth, row]
+
+
 def errors(seed: ReasoningSeed) -> Table:
     """Errors on the largest test graphs: nodes wrong, and of their own: wrong though all that they add is right.
 
-    By how many they add, as shares of these nodes; and over all, with the number of nodes that are wrong.
+    By how many they add, as shares of these nodes; and over all, with the number of nodes that are wrong, and of those that are
+    empty.  Of the own errors that hold a number: how many say *twice* the one number that they add, or the sum of *two* of three.
     """
     table, graphs = {}, seed.graphs(TIMES[-1])
-    operands, adds = graphs.operands, graphs.adds
+    operands, adds, true = graphs.operands, graphs.adds, graphs.solution
+    modulus, used = graphs.vocabulary.modulus, operands >= 0
+
+    def at_operands(values):  # (graph, node, FAN_IN)
+        return values[:, None].expand(-1, values.shape[1], -1).gather(2, operands.clamp(min=0))
+
+    numbers = at_operands(true) * used
+    without_one = (numbers.sum(2, keepdim=True) - numbers) % modulus
     for arm in TOKENS_PASS:
-        wrong = ~seed.right(arm, TIMES[-1])
-        given = wrong[:, None].expand(-1, wrong.shape[1], -1).gather(2, operands.clamp(min=0)) & (operands >= 0)
-        own = wrong & ~given.any(2)
-        table[arm, "nodes wrong"], table[arm, "errors of their own"] = float(wrong.sum()), float(own.sum())
+        network = seed.run(arm).network()
+        held, later = map(torch.cat, zip(*(ended(network, arm, each) for each in pieces(graphs))))
+        wrong, empty = held != true, held == graphs.vocabulary.empty
+        own = wrong & ~(at_operands(wrong) & used).any(2)
+        table |= {
+            (arm, "nodes wrong"): float(wrong.sum()),
+            (arm, "nodes empty"): float((wrong & empty).sum()),
+            (arm, "errors of their own"): float(own.sum()),
+            (arm, "graphs right a round later"): (later == true).all(1).double().mean().item(),
+        }
         for many in range(FAN_IN + 1):
             table[arm, f"own, adds {many}"] = own[adds == many].double().mean().item()
+        for many, words, found in (
+            (1, "twice", held == 2 * numbers[..., 0] % modulus),
+            (3, "two of three", (held[..., None] == without_one).any(2)),
+        ):
+            said = own & ~empty & (adds == many)
+            table |= {(arm, f"own, adds {many}, a number"): float(said.sum()), (arm, words): float((said & found).sum())}
     return table
 
 
@@ -153,13 +180,11 @@ def structures(seed: ReasoningSeed) -> Table:
     for arm in TOKENS_PASS:
         network = seed.run(arm).network()
         for name, graphs in drawn.items():
-            tokens, depth, true = write(graphs), graphs.depth, graphs.solution
-            held = iterations(network, arm, tokens, network.embed(tokens.factors), int(depth.max()) + 1)
-            row, every = f"{arm}, {name}", torch.arange(len(depth))
-            ended, later = held[depth - 1, every], held[depth, every]
-            table[row, "tokens"] = float(tokens.node.shape[1])
-            table[row, "graphs"] = (ended == true).all(1).double().mean().item()
-            found = {"right": ended == true, "empty": ended == vocabulary.empty, "right a round later": later == true}
+            row, true = f"{arm}, {name}", graphs.solution
+            held, later = ended(network, arm, graphs)
+            table[row, "tokens"] = float(write(graphs).node.shape[1])
+            table[row, "graphs"] = (held == true).all(1).double().mean().item()
+            found = {"right": held == true, "empty": held == vocabulary.empty, "right a round later": later == true}
             for which in MENTIONS:
                 found[f"right without {which} mentions"] = without_mentions(network, graphs, which) == true
             if name.startswith("12 sums"):
