@@ -79,7 +79,7 @@ def mend_head(page):
 
 
 def mend_body(page, site, folder):
-    """Closed boxes that need no script, no id twice, true roles, pictures of known size that wait until they are near."""
+    """Closed boxes that need no script, no id twice, true roles and names, pictures of known size that can be enlarged."""
     for box in page.select("div.admonition.dropdown"):
         box.name, box.select_one(".admonition-title").name = "details", "summary"
     for word in ("Show", "Hide"):
@@ -96,6 +96,8 @@ def mend_body(page, site, folder):
         sidebar["role"], sidebar["aria-label"] = "complementary", "Book"
     for toggle in page.select("summary:has(> .toctree-toggle)"):
         toggle["aria-label"] = f"Pages of {toggle.find_previous('a').get_text(strip=True)}"
+    for named in page.select("summary[aria-label='Toggle hidden content'], button.search-button-field"):
+        del named["aria-label"]  # it is named by the words that are seen
     for option in page.select("details.quiz > summary:has(math)"):
         option["aria-label"] = option.get_text(" ", strip=True)  # a name that is a formula alone would be none
     for index, picture in enumerate(page.select("article img[src]")):
@@ -111,6 +113,12 @@ def mend_body(page, site, folder):
                 size = dict(zip(("width", "height"), map(str, image.size)))
             source = {"media": "(max-width: 600px)", "srcset": os.path.relpath(narrow, folder)}
             picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source | size))
+    for picture in page.select("figure.align-default > img"):
+        picture.wrap(page.new_tag("div", attrs={"class": "view"}))
+    for view in page.select("figure:is(.align-default, .step-slider) > .view"):
+        button = page.new_tag("button", attrs={"class": "enlarge pst-js-only", "type": "button"})
+        button.string = "Enlarge"
+        view.insert_after(button)
 
 
 def finish(app, error):
