@@ -78,6 +78,20 @@ def mend_head(page):
             break
 
 
+def mend_tables(page):
+    """Cells that hold words, and not numbers, are marked as such; a long name may go on below after an underscore."""
+    for cell in page.select("table.dataframe td"):
+        if re.search("[a-z]{4}", cell.get_text()):
+            cell["class"] = "words"
+        for text in cell.find_all(string=lambda text: "_" in text):
+            for part in text.split("_")[:-1]:
+                text.insert_before(part + "_", page.new_tag("wbr"))
+            text.replace_with(text.split("_")[-1])
+    for corner in page.select("th"):
+        if not corner.get_text(strip=True):
+            corner.name = "td"
+
+
 def mend_body(page, site, folder):
     """Closed boxes that need no script, no id twice, true roles and names, pictures of known size that can be enlarged."""
     for box in page.select("div.admonition.dropdown"):
@@ -89,9 +103,6 @@ def mend_body(page, site, folder):
         del section["id"]
     for entry in page.select(".citation-list > .citation"):
         entry["role"] = "listitem"  # the list has its role
-    for corner in page.select("th"):
-        if not corner.get_text(strip=True):
-            corner.name = "td"
     if sidebar := page.select_one("#pst-primary-sidebar"):
         sidebar["role"], sidebar["aria-label"] = "complementary", "Book"
     for toggle in page.select("summary:has(> .toctree-toggle)"):
@@ -136,6 +147,7 @@ def finish(app, error):
         make_strict(page)
         draw_icons(page)
         mend_head(page)
+        mend_tables(page)
         mend_body(page, site, path.parent)
         path.write_text(str(page), "utf-8")
     for sheet in site.glob("_static/styles/pydata-sphinx-theme.css"):
