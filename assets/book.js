@@ -129,6 +129,9 @@
     document.querySelectorAll(".enlarge").forEach(bindEnlarge);
     addEventListener("load", () => requestAnimationFrame(() => setTimeout(letScroll))); // once all is laid out
     addEventListener("resize", letScroll);
+    let theme; // paper is light
+    addEventListener("beforeprint", () => ([theme, page.dataset.theme] = [page.dataset.theme, "light"]));
+    addEventListener("afterprint", () => (page.dataset.theme = theme));
     document.querySelector(".btn-download-pdf-button")?.addEventListener("click", () => print());
     if (typeof Search !== "undefined") searchProse();
   });

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 from browsing import PAGES, ROOT, SITE, errors, requests, show
-from chromium import served
+from chromium import print_page, served
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from selenium.webdriver.common.by import By
@@ -289,6 +289,14 @@ def test_button_prints(site, browser):
     browser.execute_script("window.print = () => { window.printed = true; }")
     browser.execute_script("document.querySelector('.btn-download-pdf-button').click()")
     assert browser.execute_script("return window.printed")
+
+
+def test_paper_is_light(site, browser, tmp_path):
+    """And the reader's dark page is as it was afterwards."""
+    show(browser, f"{site}/notation.html", scheme="dark")
+    browser.execute_script("addEventListener('beforeprint', () => (window.printed = document.documentElement.dataset.theme))")
+    print_page(browser, tmp_path / "page.pdf")
+    assert browser.execute_script("return [window.printed, document.documentElement.dataset.theme]") == ["light", "dark"]
 
 
 def faint(browser):
