@@ -4,7 +4,7 @@ import re
 
 from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
-from sphinx.search import WordCollector
+from sphinx.search import IndexBuilder, WordCollector
 
 # Jupyter Book always loads these: the scripts of the first name other hosts, and no page needs the others
 UNUSED = ("sphinx_thebe", "sphinx_togglebutton", "sphinx_design")
@@ -48,14 +48,19 @@ def number_by_file_name(app):
 
 def index_prose(app):
     """Let the search know a page's prose and captions: code and what it prints would drown them."""
-    index = WordCollector.dispatch_visit
+    index, feed = WordCollector.dispatch_visit, IndexBuilder.feed
 
     def visit(self, node):
         if isinstance(node, nodes.literal_block | nodes.raw):
             raise nodes.SkipNode
         index(self, node)
 
-    WordCollector.dispatch_visit = visit
+    def feed_whole(self, docname, filename, title, doctree):
+        feed(self, docname, filename, title, doctree)
+        # a page's title with its number, as elsewhere, or the page would be found once by each of the two
+        self._all_titles[docname] = [(words if anchor else title, anchor) for words, anchor in self._all_titles[docname]]
+
+    WordCollector.dispatch_visit, IndexBuilder.feed = visit, feed_whole
 
 
 def setup(app):

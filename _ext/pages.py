@@ -78,8 +78,22 @@ def mend_head(page):
             break
 
 
+def mend_tables(page):
+    """Cells that hold words, and not numbers, are marked as such; a long name may go on below after an underscore."""
+    for cell in page.select("table.dataframe td"):
+        if re.search("[a-z]{4}", cell.get_text()):
+            cell["class"] = "words"
+        for text in cell.find_all(string=lambda text: "_" in text):
+            for part in text.split("_")[:-1]:
+                text.insert_before(part + "_", page.new_tag("wbr"))
+            text.replace_with(text.split("_")[-1])
+    for corner in page.select("th"):
+        if not corner.get_text(strip=True):
+            corner.name = "td"
+
+
 def mend_body(page, site, folder):
-    """Closed boxes that need no script, no id twice, true roles, pictures of known size that wait until they are near."""
+    """Closed boxes that need no script, no id twice, true roles and names, pictures of known size that can be enlarged."""
     for box in page.select("div.admonition.dropdown"):
         box.name, box.select_one(".admonition-title").name = "details", "summary"
     for word in ("Show", "Hide"):
@@ -89,13 +103,12 @@ def mend_body(page, site, folder):
         del section["id"]
     for entry in page.select(".citation-list > .citation"):
         entry["role"] = "listitem"  # the list has its role
-    for corner in page.select("th"):
-        if not corner.get_text(strip=True):
-            corner.name = "td"
     if sidebar := page.select_one("#pst-primary-sidebar"):
         sidebar["role"], sidebar["aria-label"] = "complementary", "Book"
     for toggle in page.select("summary:has(> .toctree-toggle)"):
         toggle["aria-label"] = f"Pages of {toggle.find_previous('a').get_text(strip=True)}"
+    for named in page.select("summary[aria-label='Toggle hidden content'], button.search-button-field"):
+        del named["aria-label"]  # it is named by the words that are seen
     for option in page.select("details.quiz > summary:has(math)"):
         option["aria-label"] = option.get_text(" ", strip=True)  # a name that is a formula alone would be none
     for index, picture in enumerate(page.select("article img[src]")):
@@ -111,6 +124,12 @@ def mend_body(page, site, folder):
                 size = dict(zip(("width", "height"), map(str, image.size)))
             source = {"media": "(max-width: 600px)", "srcset": os.path.relpath(narrow, folder)}
             picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source | size))
+    for picture in page.select("figure.align-default > img"):
+        picture.wrap(page.new_tag("div", attrs={"class": "view"}))
+    for view in page.select("figure:is(.align-default, .step-slider) > .view"):
+        button = page.new_tag("button", attrs={"class": "enlarge pst-js-only", "type": "button"})
+        button.string = "Enlarge"
+        view.insert_after(button)
 
 
 def finish(app, error):
@@ -128,6 +147,7 @@ def finish(app, error):
         make_strict(page)
         draw_icons(page)
         mend_head(page)
+        mend_tables(page)
         mend_body(page, site, path.parent)
         path.write_text(str(page), "utf-8")
     for sheet in site.glob("_static/styles/pydata-sphinx-theme.css"):

@@ -14,17 +14,50 @@
       article.setAttribute("role", "main");
       return whole(article.outerHTML, anchor);
     };
+    // The excerpt is around the words as they were asked, where the page has them so, and begins and ends with whole words
+    const summary = Search.makeSearchSummary, asked = new URLSearchParams(location.search).get("q")?.trim();
+    Search.makeSearchSummary = (text, words, anchor) => {
+      const excerpt = summary(text, asked ? [...words, asked] : words, anchor);
+      if (excerpt) excerpt.textContent = excerpt.textContent.replace(/^\.{3}\S*\s+/, "… ").replace(/\s+\S*\.{3}$/, " …");
+      return excerpt;
+    };
   }
 
-  // What scrolls can be scrolled by keys, and a figure says that it does; all is read before anything is changed, or each change would cost a layout
+  // What scrolls can be scrolled by keys; all is read before anything is changed, or each change would cost a layout
   function letScroll() {
     const scrolls = (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
-    const boxes = [...document.querySelectorAll(".bd-article :is(figure, p, div.math)")].map((box) => [box, scrolls(box)]);
+    const boxes = [...document.querySelectorAll(".bd-article :is(.view, p, div.math)")].map((box) => [box, scrolls(box)]);
     for (const [box, wide] of boxes) {
       if (wide) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
-      box.classList.toggle("wide", wide);
     }
+  }
+
+  // What a button says, and of which figure: many figures of a page have one like it
+  function say(button, words) {
+    const caption = button.closest("figure").querySelector("figcaption");
+    const figure = caption.querySelector(".caption-number")?.textContent.trim() ?? caption.textContent.split(/[.;:] /)[0];
+    button.textContent = words;
+    button.ariaLabel = `${words}: ${figure}`;
+  }
+
+  // On a phone a picture fits the screen; its button, or a tap on it, makes it large there, and small again
+  function bindEnlarge(button) {
+    const view = button.previousElementSibling, image = view.querySelector("img");
+    const turn = () => {
+      say(button, view.classList.toggle("large") ? "Fit to screen" : "Enlarge");
+      letScroll();
+    };
+    button.addEventListener("click", turn);
+    view.addEventListener("click", ({ clientX, clientY }) => {
+      if (!button.checkVisibility()) return;
+      const small = image.getBoundingClientRect();
+      turn();
+      const large = image.getBoundingClientRect(), grown = large.width / small.width; // what was tapped stays under the finger
+      view.scrollLeft += large.left + (clientX - small.left) * grown - clientX;
+      scrollBy({ top: large.top + (clientY - small.top) * grown - clientY, behavior: "instant" });
+    });
+    say(button, "Enlarge");
   }
 
   const dataOf = (figure) => JSON.parse(figure.querySelector("script").textContent);
@@ -33,9 +66,9 @@
   function bindControl(control) {
     const figure = control.closest("figure"), data = dataOf(figure), values = data.steps ?? data.map(({ value }) => value);
     const [input, output] = ["input", "output"].map((name) => control.querySelector(name)), last = values.length - 1;
-    const play = Object.assign(document.createElement("button"), { type: "button", textContent: "Play" });
+    const play = Object.assign(document.createElement("button"), { type: "button" });
     let playing = 0;
-    const say = () => {
+    const tell = () => {
       const value = String(values[input.valueAsNumber]);
       output.textContent = /^\d+$/.test(value) ? value.replace(/\B(?=(\d{3})+$)/g, "\u2009") : value;
       input.setAttribute("aria-valuetext", value);
@@ -47,15 +80,15 @@
     const stop = () => {
       clearInterval(playing);
       playing = 0;
-      play.textContent = "Play";
+      say(play, "Play");
     };
     input.addEventListener("input", (event) => {
-      say();
+      tell();
       if (event.isTrusted) stop(); // the reader moves it
     });
     play.addEventListener("click", () => {
       if (playing) return stop();
-      play.textContent = "Stop";
+      say(play, "Stop");
       if (input.valueAsNumber === last) go(0);
       playing = setInterval(() => {
         if (figure.querySelector(".waiting")) return;
@@ -67,7 +100,8 @@
     control.role = "group";
     control.ariaLabel = figure.querySelector("figcaption").textContent;
     control.append(play);
-    say();
+    say(play, "Play");
+    tell();
   }
 
   // The frames of a slider over drawn pictures
@@ -92,8 +126,12 @@
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll(".control").forEach(bindControl);
     document.querySelectorAll(".step-slider").forEach(bindFrames);
+    document.querySelectorAll(".enlarge").forEach(bindEnlarge);
     addEventListener("load", () => requestAnimationFrame(() => setTimeout(letScroll))); // once all is laid out
     addEventListener("resize", letScroll);
+    let theme; // paper is light
+    addEventListener("beforeprint", () => ([theme, page.dataset.theme] = [page.dataset.theme, "light"]));
+    addEventListener("afterprint", () => (page.dataset.theme = theme));
     document.querySelector(".btn-download-pdf-button")?.addEventListener("click", () => print());
     if (typeof Search !== "undefined") searchProse();
   });
