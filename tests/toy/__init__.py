@@ -1,4 +1,4 @@
-"""A whole system in five short files: from its products with random vectors, a network finds a hidden one."""
+"""A whole system in five short files: a network finds a hidden vector."""
 
 from assign_add_lib.engine.system import System
 
@@ -15,4 +15,13 @@ def _sources():
     return {"toy": {name: ToyRun.open(name) for name in ToyRun.shipped()}}
 
 
-TOY = System("toy", ToyConfig, ToyLearner, ToyRun, grid=({"width": [2, 4]},), seeds=(0, 1), claims=_claims, sources=_sources)
+TOY = System(
+    "toy",
+    ToyConfig,
+    ToyLearner,
+    ToyRun,
+    grid=({"width": [2, 4]},),
+    seeds=(0, 1),
+    claims=_claims,
+    sources=_sources,
+)

@@ -9,4 +9,5 @@ from .training import ToyRun
 @torch.no_grad()
 def distance(run: ToyRun) -> float:
     """How far the network's vector is from the hidden one."""
-    return (run.network().guess - hidden_vector(run.config.width, run.config.seed)).norm().item()
+    hidden = hidden_vector(run.config.width, run.config.seed)
+    return (run.network().guess - hidden).norm().item()

@@ -9,7 +9,8 @@ def hidden_vector(width: int, seed: int) -> Tensor:
     return torch.randn(width, generator=torch.Generator().manual_seed(seed))
 
 
-def examples(hidden: Tensor, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """n random vectors, (n, width), and their products with the hidden one, (n,)."""
-    x = torch.randn(n, len(hidden), generator=generator, device=generator.device)
+def examples(hidden: Tensor, n: int, generator: torch.Generator):
+    """Random vectors, (n, width), and their products with it, (n,)."""
+    size = (n, len(hidden))
+    x = torch.randn(size, generator=generator, device=generator.device)
     return x, x @ hidden

@@ -37,8 +37,9 @@ class ToyLearner(Learner):
         self.hidden = hidden_vector(config.width, config.seed).to(device)
         self.network = config.network().to(device)
         tensors = dict(self.network.named_parameters())
-        generator = torch.Generator(device).manual_seed(1_000_000 + config.seed)
-        super().__init__(config, tensors, torch.optim.Adam(tensors.values(), config.lr), generator, device)
+        optimizer = torch.optim.Adam(tensors.values(), config.lr)
+        generator = torch.Generator(device).manual_seed(10**6 + config.seed)
+        super().__init__(config, tensors, optimizer, generator, device)
 
     def loss(self) -> Tensor:
         """The mean squared error on fresh examples."""
@@ -46,7 +47,7 @@ class ToyLearner(Learner):
         return (self.network(x) - y).square().mean()
 
     def evaluate(self) -> dict[str, float]:
-        """The expected loss, which is the squared distance from the hidden vector, and this distance."""
+        """The distance from the hidden vector; squared, the expected loss."""
         distance = (self.network.guess - self.hidden).norm().item()
         return {"loss": distance**2, "distance": distance}
 
