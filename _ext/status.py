@@ -104,9 +104,9 @@ class Status(SphinxDirective):
         for page, link, notebook in self.pages():
             run, quiz = recorded(notebook), Path(self.env.srcdir, FOLDER, f"{Path(page).name}.md")
             held = held_by(notebook, len(load_quiz(self.env.srcdir, quiz.stem)) if quiz.is_file() else 0)
-            rows.append([link, *((run["date"], run["seconds"]) if run else ("not recorded", "")), *held])
+            rows.append([link, f"{run['date']}, {run['seconds']} s" if run else "not recorded", *held])
             sums = [one + other for one, other in zip(sums, held)]
-        return table(["page", "executed", "seconds", *HELD], [*rows, ["together", "", "", *sums]])
+        return table(["page", "executed", *HELD], [*rows, ["together", "", *sums]])
 
     def tests(self):
         """The tests of what each imports."""
