@@ -13,7 +13,7 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides test oldest newest train execute serve student lint browser clean
+.PHONY: book pdf slides release test oldest newest train execute serve student lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -28,6 +28,10 @@ pdf: browser book
 
 slides: browser book
 	$(BIN)/python tools/slides.py
+
+# What a release offers: the site, its PDF, the slides, the data, and what changed.
+release: pdf slides
+	$(BIN)/python tools/release.py
 
 test: browser lint book
 	$(BIN)/pytest chapters algorithm.ipynb tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile

@@ -4,10 +4,12 @@ import base64
 import io
 import os
 import sys
+import time
 from pathlib import Path
 
 import jupytext
 import nbformat
+from executed import record
 from nbclient import NotebookClient
 from PIL import Image
 
@@ -43,5 +45,9 @@ def execute(path):
 if __name__ == "__main__":
     os.environ.update(ASSIGN_ADD_RENDER="static", PYTHONHASHSEED="0")
     for path in map(Path, sys.argv[1:]):
-        nbformat.write(execute(path), path.with_suffix(".ipynb"))
+        target, start = path.with_suffix(".ipynb"), time.monotonic()
+        before = nbformat.read(target, 4) if target.exists() else None
+        notebook = execute(path)
+        record(notebook, time.monotonic() - start, before)
+        nbformat.write(notebook, target)
         print("executed", path)

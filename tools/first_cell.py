@@ -15,8 +15,8 @@ if importlib.util.find_spec("assign_add_lib") is None:
         raise ModuleNotFoundError("assign_add_lib is missing: run `pip install .` in a checkout of the book")
     %pip install --quiet {{PACKAGE}}"""
 
-# A code cell of the text twin: its opening line and options, its source, its closing line.
-CODE_CELL = re.compile(r"(```\{code-cell\}.*?\n(?:---\n.*?\n---\n)?(?::.*?\n)*\n*)(.*?)(\n```)", re.DOTALL)
+# A code cell of the text twin up to its closing line: its opening line and options, and its source, if there is any yet.
+CODE_CELL = re.compile(r"(```\{code-cell\}.*?\n(?:---\n.*?\n---\n)?(?::.*?\n)*\n*)(?:.*?\n)??(?=^```$)", re.DOTALL | re.MULTILINE)
 
 
 def first_cell(package=""):
@@ -33,7 +33,7 @@ def renew(path, package=""):
         cell["source"] = source.splitlines(keepends=True)
         text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     else:
-        text = CODE_CELL.sub(lambda match: match[1] + source + match[3], text, count=1)
+        text = CODE_CELL.sub(lambda match: match[1] + source + "\n", text, count=1)
     path.write_text(text, "utf-8")
 
 

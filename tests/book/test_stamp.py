@@ -39,3 +39,12 @@ def test_only_tracked_files_are_copied(checkout, tmp_path):
     assert sorted(path.name for path in (tmp_path / "copy").rglob("*") if path.is_file()) == ["01.md", "_config.yml"]
     assert (tmp_path / "copy" / "_config.yml").read_text() == f"repository:\n  url: {ADDRESS}\n"
     assert f'PACKAGE = "git+{ADDRESS}@published"' in (tmp_path / "copy" / "chapters" / "01.md").read_text()
+
+
+def test_a_first_cell_that_is_still_empty_is_filled_in(tmp_path):
+    chapter = tmp_path / "01.md"
+    chapter.write_text("# One\n\n```{code-cell} ipython3\n:tags: [remove-cell]\n\n```\n\n```{code-cell} ipython3\n1 + 1\n```\n")
+    expected = chapter.read_text().replace("[remove-cell]\n\n", f"[remove-cell]\n\n{first_cell()}\n")
+    for _ in range(2):
+        tool.renew(chapter)
+        assert chapter.read_text() == expected
