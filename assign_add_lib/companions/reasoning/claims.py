@@ -5,6 +5,10 @@ had solved every graph of 12 and of 24 nodes after 16 000 steps, and 0.68 of tho
 arms.  The paper's numbers are for 32 nodes in training and a modulus of 23; ours for 12 and 11.
 
 What chapter 14 found inside the arms of seed 0 are claims too: their levels were set on it, before the others were measured.
+
+Six rows of the paper's were withdrawn once all was measured, since they would have been decided by nothing: five compare how
+far arms carry that did not learn the size of training, and one asks for shares of variances that are next to nothing.  The
+chapter names them.  The row about waves had another number, which a table of all sums would have met as well.
 """
 
 import pandas as pd
@@ -18,6 +22,7 @@ SOURCE = "reasoning"
 GROUP, PAPER, OURS = "Reasoning in a loop", "2510.14095", "chapter 14"
 FULL = "14_reasoning: The full runs"
 SEEN = ("seed-0",)  # where chapter 14 found what is claimed of the others
+ALL = ("seed-0", "seed-1", "seed-2")  # known when the level was set: a count
 
 
 def sources() -> dict[str, dict[str, pd.Series]]:
@@ -34,12 +39,6 @@ def _gain(one: str, other: str, times: int):
     return lambda seed: _solved(one, times)(seed) - _solved(other, times)(seed)
 
 
-def _largest(seed, layer: int) -> float:
-    """The median over the heads of a layer of the largest share that one operand has in a head's output."""
-    shares = seed["heads"].unstack("column")[["operand 1", "operand 2", "operand 3"]]
-    return shares[shares.index.str.startswith(f"corrected, layer {layer},")].max(axis=1).median()
-
-
 def _amplified(seed) -> float:
     """How much more of the values than of the names the head of layer 2 moves that moves most of the values."""
     heads = gains(seed, "corrected").loc[2]
@@ -50,6 +49,12 @@ def _amplified(seed) -> float:
 def _of_both(measure, worst=min):
     """What a measure (seed, arm) gives for the two arms that pass tokens on: the worse of the two."""
     return lambda seed: worst(measure(seed, arm) for arm in TOKENS_PASS)
+
+
+def _in_waves(seed, arm: str) -> float:
+    """How many more sums are right with three frequencies alone than with three along numbers in random orders."""
+    right = seed["waves", f"{arm}, neurons with 3 frequencies"]
+    return right["right"] - right["right, relabelled"]
 
 
 def _differing(seed) -> float:
@@ -71,53 +76,28 @@ CLAIMS: tuple[Claim, ...] = (
           "Latents anchored in tokens carry the algorithm beyond the training size.",
           "share of graphs of 24 nodes solved, discrete arm",
           _solved("discrete", 2), 0.9, of=SOURCE, theirs="0.976", where=FULL),
-    Claim("discrete above continuous", GROUP, PAPER,
-          "Without the anchor they carry it less far.",
-          "discrete less continuous, share of graphs of 48 nodes solved",
-          _gain("discrete", "continuous", 4), 0.2, of=SOURCE, theirs="0.40", where=FULL),
-    Claim("continuous above end to end", GROUP, PAPER,
-          "Supervision of every iteration helps a loop without an anchor.",
-          "continuous less recurrent, share of graphs of 24 nodes solved",
-          _gain("continuous", "recurrent", 2), 0.2, of=SOURCE, theirs="0.84", where=FULL),
-    Claim("recurrent, end to end", GROUP, PAPER,
-          "A loop trained end to end does not solve graphs larger than in training.",
-          "share of graphs of 24 nodes solved, recurrent arm",
-          _solved("recurrent", 2), 0.05, at_most=True, of=SOURCE, theirs="0", where=FULL),
-    Claim("feed-forward, end to end", GROUP, PAPER,
-          "Nor does a stack of blocks.",
-          "share of graphs of 24 nodes solved, feed-forward arm",
-          _solved("feed-forward", 2), 0.05, at_most=True, of=SOURCE, theirs="0", where=FULL),
     Claim("chain of thought fits", GROUP, PAPER,
           "Chain of thought solves graphs of the training size.",
           "share of graphs of 12 nodes solved, chain arm",
           _solved("chain", 1), 0.9, of=SOURCE, theirs="0.969", where=FULL),
-    Claim("chain of thought, twice as large", GROUP, PAPER,
-          "It does not solve larger ones.",
-          "share of graphs of 24 nodes solved, chain arm",
-          _solved("chain", 2), 0.05, at_most=True, of=SOURCE, theirs="0", where=FULL),
     Claim("it stays solved", GROUP, OURS,
           "A solved graph stays solved when the discrete loop goes on.",
           "share of nodes right 16 iterations after the depth, less that at the depth, corrected arm",
           lambda seed: seed["iteration", "corrected", "+16 iterations"] - seed["iteration", "corrected", "+0 iterations"],
           -0.01, of=SOURCE, where="14_reasoning: Round by round"),
-    Claim("wrong values are mended", GROUP, PAPER,
-          "The corrected arm recovers from wrong values at one iteration.",
+    Claim("wrong values are mended", GROUP, OURS,
+          "The corrected arm recovers, over the rounds that follow, from wrong values at one of them.",
           "share of nodes right 8 iterations after 20% of the values were made wrong",
           lambda seed: seed["recovery", "corrected, 20% wrong", "8 later"], 0.98, of=SOURCE,
           where="14_reasoning: Wrong values"),
-    Claim("heads by operand, layer 1", GROUP, PAPER,
-          "The heads of layer 1 stand in groups by operand: each depends on one of them.",
-          "median over its four heads of the largest operand's share of the output's variance",
-          lambda seed: _largest(seed, 1), 0.8, of=SOURCE, where="14_reasoning: A share of variance, its null, and its size"),
     Claim("values move in layer 2", GROUP, PAPER,
           "Layer 2 retrieves values: its OV map amplifies that factor.",
           "root mean square gain of the values' embeddings over that of the names', in the head that moves most of the values",
           _amplified, 2.0, of=SOURCE, where="14_reasoning: What heads pass on"),
     Claim("the MLP adds in waves", GROUP, PAPER,
-          "Before the last MLP the two operands stand in separate waves, after it in waves of their sum.",
-          "least of: share of the variance of the MLP's input by one operand, share of the logits' by the sum",
-          lambda seed: min(seed["waves", "corrected, stream after", "one operand"], seed["waves", "corrected, logits", "sum"]),
-          0.8, of=SOURCE, where="14_reasoning: Adding, in waves?"),
+          "The last MLP adds in the frequency domain.",
+          "sums of two right with three frequencies, less the same along relabelled numbers, the lower of both arms",
+          _of_both(_in_waves), 0.2, of=SOURCE, where="14_reasoning: Adding, in waves?", seen=ALL),
     Claim("layer 1 looks up at the operands", GROUP, OURS,
           "Layer 1 brings an operand's number to the operand's own token.",
           "least share of sums that follow an operand as layer 1 is exchanged there, over both arms",
