@@ -41,13 +41,17 @@ def show_networks(app, page, template, context, doctree):
         context["metatags"] = "\n".join((context.get("metatags", ""), script))
 
 
-def put_files(app, error):
-    """Write the modules into one script, copy the checkpoints into _static/runs, and write index.json there: {run: {step: {checksum, accuracies}}}."""
+def put_script(app, error):
+    """Join the modules into one script: each file costs a reader time."""
+    if not error and app.builder.format == "html":
+        script = live_script((*MODULES, "views"), "document.currentScript.src")
+        Path(app.outdir, "_static/live.js").write_text(script, "utf-8")
+
+
+def put_weights(app, error):
+    """Copy the checkpoints into _static/runs, and write index.json there: {run: {step: {checksum, accuracies}}}."""
     if error or app.builder.format != "html":
         return
-    # of one piece, since each file costs a reader time
-    script = live_script((*MODULES, "views"), "document.currentScript.src")
-    Path(app.outdir, "_static/live.js").write_text(script, "utf-8")
     shelf, sums, listed = Path(app.outdir) / "_static/runs", read_manifest(data_folder()), {}
     for name in sorted(shipped_runs(), key=lambda name: int(name.removeprefix("seed-"))):
         run, listed[name] = load_run(name), {}
@@ -67,5 +71,6 @@ def put_files(app, error):
 def setup(app):
     """Connect to the writing of each page, and to the end of the build."""
     app.connect("html-page-context", show_networks)
-    app.connect("build-finished", put_files)
+    app.connect("build-finished", put_script)
+    app.connect("build-finished", put_weights)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

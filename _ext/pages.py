@@ -1,4 +1,4 @@
-"""Finishes each page once it is written: no script or style within it, a policy that says so, one sheet, light icons, pictures in files."""
+"""Finishes each page once it is written: a strict policy and nothing against it, one sheet, light icons, pictures in files."""
 
 import os
 import re
@@ -37,13 +37,15 @@ def file_pictures(text, site, root):
 
 
 def join_sheets(page, site, root):
-    """Let a page link one sheet, named by its content, in place of nine: each file costs a reader time before anything is drawn."""
+    """Let a page link one sheet, named by its content, in place of nine: each costs a reader time before anything is drawn."""
     links = page.select("link[rel=stylesheet]")
     paths = [site / link["href"].removeprefix(root).split("?")[0] for link in links]
     joined = "\n".join(map(moved_sheet, paths))
     name = f"_static/sheet-{sha256(joined.encode()).hexdigest()[:12]}.css"
     (site / name).write_text(joined, "utf-8")
     links[0].attrs = {"rel": "stylesheet", "href": root + name}
+    # a script after a sheet waits for it, and the page for the script
+    links[0].insert_before(page.select_one("script[src*='book.js']").extract())
     for link in links[1:]:
         link.decompose()
 

@@ -80,7 +80,7 @@ def explorer(
 
 
 def sentence(problem: Problem, weights: Weights) -> str:
-    """What the browser says of a network's answer, in HTML: `say` of pane.js in Python, for a page that says it before any script."""
+    """What the browser says of a network's answer, in HTML: `say` of pane.js, for a page that says it before any script."""
     odds = forward(weights, problem.tokens()[None])[0, -1].softmax(0)
     answer, right = int(odds.argmax()), problem.answer
     so = ": right." if answer == right else f"; right is {right} (probability {_share(odds[right])})."
