@@ -26,7 +26,7 @@ new PerformanceObserver((list) => list.getEntries().forEach(({ renderTime }) => 
 new MutationObserver((changes, observer) => {
   const verdict = document.querySelector("assign-add[address] .verdict");
   if (!verdict?.textContent.includes("says")) return;
-  verdict.setAttribute("elementtiming", "");
+  if (!verdict.hasAttribute("elementtiming")) verdict.setAttribute("elementtiming", "");
   if (!verdict.dataset.right) return;
   observer.disconnect();
   framed(() => {
