@@ -1,27 +1,51 @@
-"""Live views: pages that show one load its modules, and find the weights of the shipped runs on the site."""
+"""Live views: pages that show one load its script, say what its network says before that, and find the weights on the site."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
-from assign_add_lib import handmade, load_run
+from bs4 import BeautifulSoup
+
+from assign_add_lib import Problem, handmade, load_run
 from assign_add_lib.engine.files import file_sha256, save_tensors
 from assign_add_lib.engine.folder import checkpoint_path
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.training import shipped_runs
-from assign_add_lib.views.explorer import BY_HAND, MODULES
+from assign_add_lib.views.explorer import BY_HAND, MODULES, live_script, sentence
 
 TRAINED = [f"{kind} train" for kind in ("0-var", "1-var", "2-var")]  # accuracies shown beside a step
 
 
-def load_modules(app, page, template, context, doctree):
-    """Let a page with a live view load what draws it, all modules at once."""
-    if any(sign in context.get("body", "") for sign in ("<assign-add", 'class="attention-view"')):
-        app.add_css_file("explorer.css")
-        address = {name: context["pathto"](f"_static/{name}.js", 1) for name in (*MODULES, "views")}
-        links = [f'<link rel="modulepreload" href="{address[name]}">' for name in MODULES]
-        script = f'<script async type="module" src="{address["views"]}"></script>'  # as early as it can run
-        context["metatags"] = "\n".join((context.get("metatags", ""), script, *links))
+# what a shipped network is asked by; of one that is changed, of two, or where a reader first predicts, the page says nothing
+PLAIN = {"problem", "shows", "run", "step", "address"}
+
+
+def answer(tag):
+    """The tag of a live network, and after it what the network says of the problem."""
+    asked = BeautifulSoup(tag[0], "html.parser").find().attrs
+    if not asked.keys() <= PLAIN or asked["run"] not in (BY_HAND, *shipped_runs()):
+        return tag[0]
+    weights = handmade.weights() if asked["run"] == BY_HAND else load_run(asked["run"]).weights(int(asked["step"]))
+    return f'{tag[0]}<p class="said">{sentence(Problem.parse(asked["problem"]), weights)}</p>'
+
+
+def show_networks(app, page, template, context, doctree):
+    """Let a page with a live view say at once what its network says, and load what draws it."""
+    body = context.get("body", "")
+    if "<assign-add" in body or 'class="attention-view"' in body:
+        context["body"] = re.sub("<assign-add [^>]*>", answer, body)
+        # where it is what the reader came for, it is drawn from the first
+        first = ' blocking="render"' * bool(re.search("<assign-add [^>]*address", body))
+        script = f'<script defer{first} src="{context["pathto"]("_static/live.js", 1)}"></script>'
+        context["metatags"] = "\n".join((context.get("metatags", ""), script))
+
+
+def put_script(app, error):
+    """Join the modules into one script: each file costs a reader time."""
+    if not error and app.builder.format == "html":
+        script = live_script((*MODULES, "views"), "document.currentScript.src")
+        Path(app.outdir, "_static/live.js").write_text(script, "utf-8")
 
 
 def put_weights(app, error):
@@ -46,6 +70,7 @@ def put_weights(app, error):
 
 def setup(app):
     """Connect to the writing of each page, and to the end of the build."""
-    app.connect("html-page-context", load_modules)
+    app.connect("html-page-context", show_networks)
+    app.connect("build-finished", put_script)
     app.connect("build-finished", put_weights)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,10 @@
-"""Finishes each page once it is written: no script or style within it, a policy that says so, light icons, pictures in files."""
+"""Finishes each page once it is written: a strict policy and nothing against it, one sheet, light icons, pictures in files."""
 
 import os
 import re
 import shutil
 from base64 import b64decode
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,6 +20,7 @@ FONT = re.compile(
     r"(?<=[}/])(?:\.fa[a-z]?(?:-[\w-]+)?(?:::?(?:before|after))?,?)+\{[^{}]*\}"
     r"|@font-face\{[^}]*Font Awesome[^}]*\}"
 )
+ADDRESS = re.compile(r"(url\([\"']?)(?![\"']|data:|#)([^\"')]+)")
 DATA = re.compile(r"data:image/(png|webp);base64,([A-Za-z0-9+/=]+)")
 
 
@@ -32,6 +34,27 @@ def file_pictures(text, site, root):
         return root + name
 
     return DATA.sub(filed, text)
+
+
+def join_sheets(page, site, root):
+    """Let a page link one sheet, named by its content, in place of nine: each costs a reader time before anything is drawn."""
+    links = page.select("link[rel=stylesheet]")
+    paths = [site / link["href"].removeprefix(root).split("?")[0] for link in links]
+    joined = "\n".join(map(moved_sheet, paths))
+    name = f"_static/sheet-{sha256(joined.encode()).hexdigest()[:12]}.css"
+    (site / name).write_text(joined, "utf-8")
+    links[0].attrs = {"rel": "stylesheet", "href": root + name}
+    # a script after a sheet waits for it, and the page for the script
+    links[0].insert_before(page.select_one("script[src*='book.js']").extract())
+    for link in links[1:]:
+        link.decompose()
+
+
+@cache
+def moved_sheet(path):
+    """A sheet as it must read in the folder _static, which it lies in or below."""
+    static = next(parent for parent in path.parents if parent.name == "_static")
+    return ADDRESS.sub(lambda match: f"{match[1]}{os.path.relpath(path.parent / match[2], static)}", path.read_text("utf-8"))
 
 
 def make_strict(page):
@@ -137,6 +160,8 @@ def finish(app, error):
     if error or app.builder.format != "html":
         return
     site = Path(app.outdir).resolve()
+    for sheet in site.glob("_static/styles/pydata-sphinx-theme.css"):
+        sheet.write_text(FONT.sub("", sheet.read_text("utf-8")), "utf-8")
     for path in site.rglob("*.html"):
         if "_static" in path.parts or path.name == "index.html":  # which only leads on
             continue
@@ -149,9 +174,8 @@ def finish(app, error):
         mend_head(page)
         mend_tables(page)
         mend_body(page, site, path.parent)
+        join_sheets(page, site, root)
         path.write_text(str(page), "utf-8")
-    for sheet in site.glob("_static/styles/pydata-sphinx-theme.css"):
-        sheet.write_text(FONT.sub("", sheet.read_text("utf-8")), "utf-8")
     for unused in site.glob("_static/scripts/fontawesome.js*"):
         unused.unlink()
     shutil.rmtree(site / "_static/vendor/fontawesome", ignore_errors=True)

@@ -1,6 +1,7 @@
 // Sets the reader's theme before anything is drawn, and brings sliders over drawn frames, search and scroll boxes to life.
 (() => {
   const page = document.documentElement;
+  if (location.search) page.dataset.asked = "";
   for (const choice of ["mode", "theme"]) page.dataset[choice] = localStorage.getItem(choice) || "auto";
 
   // What the search shows of a page found is its prose: no code, no buttons, no list of contents

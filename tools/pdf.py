@@ -114,13 +114,10 @@ def together(site, pages):
     document.body.append(body)
     for policy in document.select("meta[http-equiv]"):
         policy.decompose()
-    sheets = {link["href"].split("?")[0] for link in document.select("link[rel=stylesheet]")}
-    for name in ("_static/explorer.css", "_static/print.css"):
-        if name not in sheets:
-            document.head.append(document.new_tag("link", rel="stylesheet", href=name))
+    document.head.append(document.new_tag("link", rel="stylesheet", href="_static/print.css"))
     for script in document.select("script"):
         script.decompose()
-    document.head.append(document.new_tag("script", type="module", src="_static/views.js"))
+    document.head.append(document.new_tag("script", defer="", src="_static/live.js"))
     return document
 
 

@@ -14,7 +14,7 @@ from safetensors.torch import save
 
 from .. import handmade
 from ..engine.manifest import data_folder
-from ..model import Weights
+from ..model import Weights, forward
 from ..task import STUDY, Problem
 from ..training import Run, load_run
 from .attention import attention, attention_figure, attention_in_words
@@ -79,6 +79,18 @@ def explorer(
     return HTML(figure if is_static() else figure + _live())
 
 
+def sentence(problem: Problem, weights: Weights) -> str:
+    """What the browser says of a network's answer, in HTML: `say` of pane.js, for a page that says it before any script."""
+    odds = forward(weights, problem.tokens()[None])[0, -1].softmax(0)
+    answer, right = int(odds.argmax()), problem.answer
+    so = ": right." if answer == right else f"; right is {right} (probability {_share(odds[right])})."
+    return f"On {problem} the network says <strong>{answer}</strong>, with probability {_share(odds[answer])}{so}"
+
+
+def _share(value: float) -> str:
+    return "above 0.99" if value >= 0.995 else "below 0.01" if value < 0.005 else f"{value:.2f}"
+
+
 def _network(source: Run | Weights | str) -> Run | Weights:
     if isinstance(source, str):
         return handmade.weights() if source == BY_HAND else load_run(source)
@@ -104,11 +116,11 @@ def _packed(weights: Weights) -> str:
     return base64.b64encode(save({name: each.contiguous() for name, each in weights.tensors().items()})).decode()
 
 
-def live_script() -> str:
-    """The browser code of the live network in one piece, for a page that cannot fetch modules."""
+def live_script(modules: Sequence[str] = MODULES, base: str = "document.baseURI") -> str:
+    """The browser code of the live network in one piece, with what its addresses start from: by default the page."""
     folder = files(__package__) / "live"
-    joined = "\n".join((folder / f"{name}.js").read_text("utf-8") for name in MODULES)
-    joined = re.sub(r"(?m)^import .*\n", "", joined).replace("import.meta.url", "document.baseURI")
+    joined = "\n".join((folder / f"{name}.js").read_text("utf-8") for name in modules)
+    joined = re.sub(r"(?m)^import .*\n", "", joined).replace("import.meta.url", base)
     return f"(() => {{\n{re.sub(r'(?m)^export ', '', joined)}\n}})();".replace("</script", r"<\/script")
 
 

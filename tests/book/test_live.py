@@ -20,7 +20,7 @@ from assign_add_lib.circuits import OV, variable_identity
 from assign_add_lib.model import Weights, forward, read_out, trace
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.task import KINDS
-from assign_add_lib.views.explorer import Asked
+from assign_add_lib.views.explorer import Asked, sentence
 from assign_add_lib.views.explorer import explorer as explorer_view
 
 CASES = json.loads((Path(__file__).parents[1] / "problems.json").read_text("utf-8"))
@@ -200,6 +200,68 @@ def test_explorer_answers_what_is_typed(explorer):
     until(browser, lambda: said(browser, "error") == parsed("a=50, z+1"))
     assert f"the network says {answer}," in said(browser, "verdict")  # of the last that could be read
     assert not errors(browser)
+
+
+@pytest.mark.parametrize("name, step", [("seed-42", 30000), ("seed-42", 1900), ("seed-0", 2000), ("hand-built", 0)])
+def test_the_sentence_of_the_package_is_that_of_the_browser(explorer, name, step):
+    text = "c=1, b=17, a=42, b+19=?"
+    browser = explorer(f"?run={name}&step={step}")
+    until(browser, lambda: answer_of(browser).get_attribute("data-right"))
+    assert answer_of(browser).get_attribute("innerHTML") == sentence(Problem.parse(text), weights(name, step))
+
+
+def answer_of(browser):
+    return browser.find_element(By.CSS_SELECTOR, "assign-add[address] .verdict")
+
+
+HELD = """{ const fetch = window.fetch; window.held = [];
+const later = (url) => new Promise((go) => held.push(() => go(fetch(url))));
+window.fetch = (url) => (String(url).endsWith(".safetensors") ? later : fetch)(url); }"""
+
+
+@pytest.fixture
+def held(site, browser):
+    """Opens the explorer while its weights are on their way: until `held` is called in the page, they do not come."""
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HELD})
+    yield lambda asked="": show(browser, f"{site}/explorer.html{asked}") or browser
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+PACKED = "problem=c%3D1%2C+b%3D17%2C+a%3D42%2C+b%2B19%3D%3F"
+
+
+@pytest.mark.parametrize("link", ["", f"?{PACKED}&run=seed-42&step=30000"])
+def test_the_page_answers_before_the_network_is_there(held, link):
+    browser = held(link)
+    first, place = answer_of(browser), "return arguments[0].getBoundingClientRect().top"
+    words, top = first.get_attribute("innerHTML"), browser.execute_script(place, first)
+    assert words == sentence(Problem.parse("c=1, b=17, a=42, b+19=?"), weights("seed-42", 30000)) and first.is_displayed()
+    until(browser, lambda: browser.execute_script("return held.length"))
+    browser.execute_script("held.forEach((go) => go())")
+    until(browser, lambda: first.get_attribute("data-right") and browser.find_elements(By.CSS_SELECTOR, "assign-add .layers"))
+    assert first.get_attribute("innerHTML") == words and browser.execute_script(place, first) == top
+
+
+@pytest.mark.parametrize("link", ["?problem=3%2B4%3D%3F", "?step=1900", "?run=seed-0", f"?{PACKED}&mlp=1", "?tokens=a"])
+def test_a_link_is_not_answered_by_the_sentence_of_the_page(held, link):
+    browser = held(link)
+    assert answer_of(browser).text == "Fetching the network …"
+    browser.execute_script("document.querySelector('assign-add .live-view').remove()")  # as before the script has run
+    assert not browser.find_element(By.CSS_SELECTOR, "assign-add .said").is_displayed()
+
+
+def test_what_is_asked_meanwhile_is_not_answered_by_the_sentence_of_the_page(held):
+    browser = held()
+    typed(browser, "3+4=?")
+    assert answer_of(browser).text == "Fetching the network …"
+    held()
+    browser.find_element(By.CSS_SELECTOR, "assign-add .changes summary").click()
+    browser.find_element(By.NAME, "mlp").click()
+    assert answer_of(browser).text == "Fetching the network …"
+    held()
+    until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, "assign-add .controls option"))
+    browser.find_element(By.CSS_SELECTOR, "assign-add .steps input").send_keys(Keys.HOME)
+    until(browser, lambda: answer_of(browser).text == "Fetching the network …")
 
 
 def choose(browser, place, token):

@@ -88,6 +88,16 @@ def test_policy_stops_what_is_not_the_books(site, browser):
     assert sum("Content Security Policy" in error for error in errors(browser)) == 2
 
 
+def test_page_links_one_sheet(site):
+    """In which the addresses of fonts and pictures still lead where they led."""
+    for page in PAGES:
+        (sheet,) = re.findall(r'<link href="([^"]+)" rel="stylesheet"/>', (SITE / page).read_text("utf-8"))
+        path = (SITE / page).parent / sheet
+        text = path.read_text("utf-8")
+        files = re.findall(r"url\([\"']?(?!data:|#)([^\"')]+)", text)
+        assert "@import" not in text and files and all((path.parent / file).is_file() for file in files)
+
+
 @cache
 def weight(path):
     """The bytes of a file of the site as a server sends it."""

@@ -2,6 +2,7 @@
 // run2, step2, or a setting such as shift2, put a second network beside it.  `shows` names the parts to draw, all by default.
 // With `address`, what is asked stands in the page's address, so that a link shows it again.
 // With `predict`, the reader first says a number, and then sees what the network says.
+// What stands in it is for readers without scripts and for print; a sentence of class `said` is what its network says of its problem.
 import { afterPaint, make } from "./elements.js";
 import { SETTINGS } from "./interventions.js";
 import { Pane } from "./pane.js";
@@ -32,7 +33,7 @@ class AssignAdd extends HTMLElement {
 
   connectedCallback() {
     if (this.live) return;
-    if (document.readyState === "loading" && !this.hasAttribute("address")) { // what stands in it may be data, which comes after its tag
+    if (document.readyState === "loading") { // what stands in it comes after its tag
       return document.addEventListener("readystatechange", () => this.connectedCallback(), { once: true });
     }
     const asked = new URLSearchParams(this.hasAttribute("address") ? location.search : "");
@@ -48,6 +49,8 @@ class AssignAdd extends HTMLElement {
       return given(name + side) ?? (name in SETTINGS ? null : given(name));
     };
     const starts = sides.map((side) => this.#open(Object.fromEntries(NAMES.map((name) => [name, of(name, side)]))));
+    const sentence = this.querySelector(":scope > .said"), same = ([name, value]) => this.getAttribute(name) === value;
+    if (sentence && [...asked].every(same)) this.#panes[0].quote(sentence); // or the address asks for something else
     const tokens = asked.get("tokens"), known = ["run", "step"].every((name) => this.hasAttribute(name) && !asked.has(name));
     const begin = () => {
       if (known) this.#shelf.weights(given("run"), given("step")).catch(() => {}); // on its way while the list of runs is
@@ -184,11 +187,12 @@ class AssignAdd extends HTMLElement {
     this.live.classList.toggle("waiting", !this.#revealed);
     if (!this.#ids) return;
     const ready = this.#ready, [problem, fault] = this.#problem();
+    const words = problem ? `On ${problem} ` : `These tokens spell no problem: ${fault}. On them `;
+    for (const pane of this.#panes) if (!pane.weights) pane.wait(words);
     if (this.#revealed && !ready.length) return; // the first answer comes before all else
     this.#showRest();
     if (!this.#revealed) return;
     if (this.measure && !this.#measuring) this.accuracy.replaceChildren(); // it was of what stood here before
-    const words = problem ? `On ${problem} ` : `These tokens spell no problem: ${fault}. On them `;
     for (const pane of ready) pane.say(this.#ids, words, problem?.answer ?? null, pane === this.#panes.at(-1) ? this.#guess : "");
     if (this.hasAttribute("address")) this.#write(problem);
   }

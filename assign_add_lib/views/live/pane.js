@@ -5,6 +5,7 @@ import { SETTINGS, alteration, untouched } from "./interventions.js";
 import { largest, logitsAt, partsOf, softmax, trace } from "./network.js";
 
 const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
+const WAITS = "Fetching the network …";
 const PARTS = ["token", "position", "from layer 1"];
 const RANGE = [-45, 65]; // of the circle: what the logits of the shipped runs stay within
 
@@ -51,7 +52,7 @@ export class Pane {
         make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.play, this.again),
         part("right", "p", { class: "right" })]),
       ...shown("changes", () => [this.changes]),
-      part("verdict", "p", { class: "verdict", role: "status", text: "Fetching the network …" }),
+      part("verdict", "p", { class: "verdict", role: "status", text: WAITS }),
       ...shown("attention", () => [part("patterns", "div"), part("reading", "p", { class: "reading" })]),
       make("div", { class: "below" },
         make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
@@ -100,6 +101,16 @@ export class Pane {
     this.told.fault("settings", faults.join("; "));
   }
 
+  /** Say what a sentence of the page says of this network, until its weights are there. */
+  quote(sentence) {
+    this.verdict.replaceChildren(...sentence.cloneNode(true).childNodes);
+  }
+
+  /** Until the weights are there, say nothing of another problem than these words name, nor of a network that was not yet changed. */
+  wait(words) {
+    if (changes(this.settings).length || !this.verdict.textContent.startsWith(words)) this.verdict.textContent = WAITS;
+  }
+
   /** Take a run and a step, as texts, the last step where that is empty; for what there is not, and said so, the nearest stands in. */
   async start(run, step) {
     this.#asked = { run, step };
@@ -120,7 +131,7 @@ export class Pane {
     if (step && !/^\d+$/.test(step)) faults.push(`the step is a whole number, not ${step.slice(0, 30)}`);
     else if (step && near !== Number(step)) faults.push(`step ${step.slice(0, 30)} of ${run} is not kept; this is ${near}`);
     this.told.fault("link", faults.join("; "));
-    await this.#load(run, near);
+    await this.#load(run, near, true);
   }
 
   /** The step of a run whose weights are there that is nearest to one. */
@@ -157,11 +168,12 @@ export class Pane {
     if (this.right) this.right.textContent = right ? `Accuracy on trained problems at this step: ${Object.entries(right).map(([kind, value]) => `${kind} ${value.toFixed(2)}`).join(", ")}.` : "";
   }
 
-  /** Take a run and one of its steps; until the weights are there, what is shown is of the last. */
-  async #load(run, step) {
+  /** Take a run and one of its steps; until the weights are there, what is shown is of the last, or, at first, what the page says. */
+  async #load(run, step, first = false) {
     const asked = (this.#asked = { run, step });
     this.#mark(run, step);
-    this.root.classList.add("stale");
+    if (this.weights) this.root.classList.add("stale");
+    else if (!first) this.verdict.textContent = WAITS;
     this.root.ariaBusy = "true";
     this.again.hidden = true;
     try {
