@@ -163,9 +163,10 @@ def finish(app, error):
     for sheet in site.glob("_static/styles/pydata-sphinx-theme.css"):
         sheet.write_text(FONT.sub("", sheet.read_text("utf-8")), "utf-8")
     for path in site.rglob("*.html"):
-        if "_static" in path.parts or path.name == "index.html":  # which only leads on
+        folders = path.relative_to(site).parts[:-1]
+        if {"_static", "slides"} & {*folders} or path.name == "index.html":  # which only leads on
             continue
-        root = "../" * (len(path.relative_to(site).parts) - 1)
+        root = "../" * len(folders)
         page = BeautifulSoup(file_pictures(path.read_text("utf-8"), site, root), "html.parser")
         if page.select_one("meta[http-equiv]"):  # not written anew
             continue
@@ -182,6 +183,6 @@ def finish(app, error):
 
 
 def setup(app):
-    """Connect to the end of the build."""
-    app.connect("build-finished", finish)
+    """Connect to the end of the build, after the theme, which writes its colours of code only then."""
+    app.connect("build-finished", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
