@@ -28,7 +28,7 @@ def function(exercise):
 
 # The exercises need nothing of the chapter but what its cells import, so its figures are left out here.
 QUICK = {"01_task": dataclasses.replace(FIRST, code=("import torch\nfrom assign_add_lib import checks\nown_data = [1, 2, 3]",))}
-CROWD = 30  # students with a notebook in a folder of their own, so that there are 60 files and more
+CROWD = 32  # students with a notebook in a folder of their own, so that there are 60 files and more
 LIMITS = Limits(seconds=60, memory=2**30, output=2**20)
 
 WRONG = "def one_look_score(N, m):\n    return 0.5"
@@ -80,6 +80,16 @@ for each in gc.get_objects():
             each.send_bytes(b"=" + pickle.dumps((("returned", True), {})))
         except OSError:
             pass"""
+FORGE_WELL = """\
+import gc, sys
+from multiprocessing.connection import Connection
+channel = sys.modules["marking.channel"]
+for each in gc.get_objects():
+    if isinstance(each, Connection) and not each.closed:
+        try:
+            each.send_bytes(b"=" + channel.answer(("returned", True)))
+        except OSError:
+            pass"""
 NATIVE = f"""\
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -116,7 +126,8 @@ CASES = {
     "starts-programs": (RIGHT, [f"import os\nos.system('touch {OUTSIDE}')"], "11111", "starts or ends other programs"),
     "asks-the-network": (RIGHT, ["import urllib.request as u\nu.urlopen('http://127.0.0.1:9')"], "11111", "the network"),
     "forges": ({}, [FORGE], "00000", "cannot be read"),
-    "odd-answer": (instead(may_train="def may_train(*_):\n    return Odd()"), ["class Odd:\n    pass"], "10111", "a __main__.Odd"),
+    "forges-well": ({}, [FORGE_WELL], "00000", "returned"),
+    "odd-answer": (instead(may_train="def may_train(*_):\n    return Odd()"), ["class Odd:\n    pass"], "10111", "__main__.Odd"),
     "copied": (instead(may_train=FIRST.exercises[1].solution), [], "11111", "as in the book, word for word: 1.2"),
     "huge-answer": (instead(informed="def informed(*_):\n    return torch.zeros(1).expand(2**40)"), [], "11101", "64 MiB"),
 }

@@ -51,10 +51,14 @@ class Marker:
     def mark(self, submission: Submission) -> Verdicts:
         kept = self.folder / "verdicts" / f"{submission.student}-{submission.chapter.name}.json"
         verdicts = earlier(kept, submission)
-        if verdicts is None:
+        if verdicts is None or not self.course.has(submission.chapter.name):
             self._prepare(submission.chapter)
-            verdicts = judge(self.shell, submission.chapter, submission.cells, int(submission.sha256[:8], 16), self.limits)
-            self.course.grade(submission, verdicts)
+            try:
+                verdicts = judge(self.shell, submission.chapter, submission.cells, int(submission.sha256[:8], 16), self.limits)
+                self.course.grade(submission, verdicts)
+            except Exception as error:  # none of ours is known, but one notebook must not keep the others from their marks
+                submission.trouble = f"it could not be marked: {type(error).__name__}: {error}"[:300]
+                return Verdicts()
             write_json(kept, {"sha256": submission.sha256, **asdict(verdicts)})
         return verdicts
 

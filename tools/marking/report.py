@@ -81,9 +81,11 @@ def page(submission: Submission, verdicts: Verdicts, grades: dict, entries: dict
         parts += [f"<pre><code>{escape(source)}</code></pre>" for source in code]
         if f"{exercise.key}-words" in grades:
             points, comment = grades[f"{exercise.key}-words"]
-            said = "Not graded yet." if points is None else f"{number(points)} of 1."
-            parts.append(f"<p>In words: {said} {escape(comment)}</p>")
-            parts.append(f"<pre>{escape(submission.words(exercise) or 'Nothing was written.')}</pre>")
+            written = submission.words(exercise)
+            said = "not graded yet" if points is None else f"{number(points)} of 1"
+            said += "" if written else ", nothing was written"
+            parts.append(f"<p>In words: {said}. {escape(comment)}</p>")
+            parts += [f"<pre>{escape(written)}</pre>"] if written else []
     if verdicts.remarks:
         parts.append("<h2>What happened when it was run</h2>\n<ul>")
         parts += [f"<li>{escape(each)}</li>" for each in verdicts.remarks]

@@ -36,7 +36,10 @@ class Stopped(BaseException):
 
 
 class Student:
-    """A student's process, seen from the marker: `with Student(shell, limits) as student`."""
+    """A student's process, seen from the marker: `with Student(shell, limits) as student`.
+
+    Whatever it says may be forged, so nothing is taken to be of the type that it should have.
+    """
 
     def __init__(self, shell, limits: Limits):
         self.limits, self.remarks = limits, []
@@ -61,7 +64,8 @@ class Student:
 
     def run(self, source: str) -> str | None:
         """Run a cell; returns what it stopped with, or nothing. Raises Stopped."""
-        return self._ask("run", source)
+        error = self._ask("run", source)
+        return None if error is None else str(error)[:300]
 
     def function(self, name: str) -> Callable:
         """A function of the notebook; calling it calls the student's. Raises Stopped."""
@@ -76,14 +80,15 @@ class Student:
 
     def check(self, check: str, name: str) -> str:
         """What a check says that has to run in the student's process."""
-        return self._ask("check", check, name)
+        return str(self._ask("check", check, name))[:500]
 
     def defines(self, name: str) -> bool:
         return bool(self._ask("defines", name))
 
     def replaced(self) -> list[str]:
         """Names of the book's package that the notebook has replaced, as its process tells."""
-        return self._ask("replaced")
+        names = self._ask("replaced")
+        return [str(name)[:100] for name in names[:3]] if isinstance(names, list) else []
 
     def _ask(self, *parts):
         message, lent = channel.request(*parts)
