@@ -58,6 +58,7 @@ assignments: $(READY)
 	$(BIN)/python -m marking assignments assignments
 
 mark: $(READY)
+	@test -n "$(SUBMISSIONS)" || { echo "Say which folder: make mark SUBMISSIONS=folder" >&2; exit 2; }
 	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" $(MARK)
 
 serve: book

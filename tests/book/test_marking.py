@@ -11,6 +11,7 @@ import pytest
 from marking import judge, landlock
 from marking.__main__ import main, mark
 from marking.assignments import WORDS, assignment, read_chapters
+from marking.gradebook import Course
 from marking.sandbox import Limits
 from nbformat.v4 import new_code_cell
 from plain import Book
@@ -127,7 +128,7 @@ CASES = {
     "asks-the-network": (RIGHT, ["import urllib.request as u\nu.urlopen('http://127.0.0.1:9')"], "11111", "the network"),
     "forges": ({}, [FORGE], "00000", "cannot be read"),
     "forges-well": ({}, [FORGE_WELL], "00000", "returned"),
-    "odd-answer": (instead(may_train="def may_train(*_):\n    return Odd()"), ["class Odd:\n    pass"], "10111", "__main__.Odd"),
+    "odd-answer": (instead(may_train="def may_train(*_):\n    return Odd()"), ["class Odd:\n    pass"], "10111", "a cells.Odd"),
     "copied": (instead(may_train=FIRST.exercises[1].solution), [], "11111", "as in the book, word for word: 1.2"),
     "huge-answer": (instead(informed="def informed(*_):\n    return torch.zeros(1).expand(2**40)"), [], "11101", "64 MiB"),
 }
@@ -251,7 +252,7 @@ def test_loops_end(release, tmp_path):
     assert "1.2: it used 3 seconds of a processor" in row["reason"]
 
 
-def test_a_stop_loses_nothing(release, tmp_path, monkeypatch):
+def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, tmp_path, monkeypatch):
     folder, judged = tmp_path / "stopped", []
     folder.mkdir()
     for name in "abc":
@@ -269,6 +270,17 @@ def test_a_stop_loses_nothing(release, tmp_path, monkeypatch):
     assert [row["reason"] for row in rows(folder).values()] == ["", "", "not marked yet"]
     mark(folder, LIMITS, QUICK)
     assert len(judged) == 4 and [row["reason"] for row in rows(folder).values()] == [""] * 3
+
+    marks = folder.with_name("stopped-marks")
+    with Course(marks / "course").api.gradebook as book:  # as nbgrader's form for grading by hand does
+        cell = "exercise-1-1-words", "01_task", "01_task", "a"
+        book.find_grade(*cell).manual_score = 0.5
+        book.find_comment(*cell).manual_comment = "Say why."
+        book.db.commit()
+    mark(folder, LIMITS, QUICK)
+    assert len(judged) == 4
+    assert (rows(folder)["a"]["exercise 1, words"], rows(folder)["a"]["total"]) == ("0.5", "0.5")
+    assert "Say why." in (marks / "pages" / "a-01_task.html").read_text()
 
 
 def test_bad_folders_are_named(tmp_path, capsys):

@@ -10,6 +10,7 @@ import io
 import os
 import random
 from dataclasses import dataclass, field
+from types import ModuleType
 
 import torch
 
@@ -44,8 +45,8 @@ def prepare(chapter: Chapter):
     from traitlets.config import Config
 
     torch.set_num_threads(1)  # a process with threads must not be forked
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"}))
+    config = Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"})
+    shell = InteractiveShell(config=config, user_module=ModuleType("cells"))
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         for source in ("import matplotlib.pyplot", *chapter.code):
             shell.run_cell(source).raise_error()
