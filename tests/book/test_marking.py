@@ -30,7 +30,7 @@ def function(exercise):
 # The exercises need nothing of the chapter but what its cells import, so its figures are left out here.
 QUICK = {"01_task": dataclasses.replace(FIRST, code=("import torch\nfrom assign_add_lib import checks\nown_data = [1, 2, 3]",))}
 CROWD = 32  # students with a notebook in a folder of their own, so that there are 60 files and more
-LIMITS = Limits(seconds=60, memory=2**30, output=2**20)
+LIMITS = Limits(seconds=60, clock=600, memory=2**30, output=2**20)
 
 WRONG = "def one_look_score(N, m):\n    return 0.5"
 RIGHT = {each.function: function(each) for each in FIRST.exercises}
@@ -245,7 +245,7 @@ def test_loops_end(release, tmp_path):
     folder.mkdir()
     looping = instead(may_train="def may_train(*_):\n    while True:\n        pass", one_look_score=WRONG)
     nbformat.write(solved(release, looping, ["while True:\n    pass"]), folder / "loops.ipynb")
-    mark(folder, Limits(seconds=3), QUICK)
+    mark(folder, Limits(seconds=3, clock=600), QUICK)
     row = rows(folder)["loops"]
     assert points(row) == "10011"
     assert row["reason"].startswith("cell 2: it used 3 seconds of a processor")

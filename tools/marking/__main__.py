@@ -98,7 +98,7 @@ def main(arguments=None) -> int:
         if options.command == "assignments":
             make_assignments(options.folder)
         else:
-            mark(options.folder, Limits(seconds=options.seconds, memory=options.memory * 2**20))
+            mark(options.folder, Limits(seconds=options.seconds, clock=6 * options.seconds, memory=options.memory * 2**20))
     except (ValueError, OSError) as error:
         print(f"marking: {error}", file=sys.stderr)
         return 2
