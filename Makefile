@@ -7,13 +7,14 @@ INDEX    = _build/html/index.html
 WORKERS ?= 2
 RUN     ?= runs/seed-42
 ARGS    ?= --seed 42 --threads 1
+MARK    ?=
 
 export ASSIGN_ADD_RENDER = static
 export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides release test oldest newest train execute serve student lint browser clean
+.PHONY: book pdf slides release test oldest newest train execute serve student assignments mark lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -55,6 +56,15 @@ execute: $(READY)
 student: $(READY)
 	$(BIN)/python tools/student.py
 
+# The notebooks to hand in, and the marks of a folder of them: make mark SUBMISSIONS="week 1" MARK="--seconds 120"
+assignments mark: export PYTHONPATH = tools
+assignments: $(READY)
+	$(BIN)/python -m marking assignments assignments
+
+mark: $(READY)
+	@test -n "$(SUBMISSIONS)" || { echo "Say which folder: make mark SUBMISSIONS=folder" >&2; exit 2; }
+	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" $(MARK)
+
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind localhost 8000
 
@@ -66,7 +76,7 @@ browser:
 	@tools/browser.sh
 
 clean:
-	rm -rf _build student published .pytest_cache .ruff_cache
+	rm -rf _build student assignments published .pytest_cache .ruff_cache
 
 # PyTorch goes first and alone: resolved together with the rest, it brings gigabytes of CUDA packages.
 $(READY): requirements.txt constraints.txt pyproject.toml

@@ -1,0 +1,306 @@
+"""Marking: what students hand in, from good to hostile, in one folder; each gets a row, and none harms another."""
+
+import ast
+import csv
+import dataclasses
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from marking import judge, landlock
+from marking.__main__ import main, mark
+from marking.assignments import WORDS, assignment, read_chapters
+from marking.gradebook import Course
+from marking.sandbox import Limits
+from nbformat.v4 import new_code_cell
+from plain import Book
+
+CHAPTERS = read_chapters()
+FIRST = CHAPTERS["01_task"]
+
+
+def function(exercise):
+    """The book's function alone, with a docstring of the student's own."""
+    node = next(node for node in ast.parse(exercise.solution).body if isinstance(node, ast.FunctionDef))
+    node.body.insert(0, ast.Expr(ast.Constant("Mine.")))
+    return ast.unparse(node)
+
+
+# The exercises need nothing of the chapter but what its cells import, so its figures are left out here.
+QUICK = {"01_task": dataclasses.replace(FIRST, code=("import torch\nfrom assign_add_lib import checks\nown_data = [1, 2, 3]",))}
+CROWD = 32  # students with a notebook in a folder of their own, so that there are 60 files and more
+LIMITS = Limits(seconds=60, clock=600, memory=2**30, output=2**20)
+
+WRONG = "def one_look_score(N, m):\n    return 0.5"
+RIGHT = {each.function: function(each) for each in FIRST.exercises}
+RIGHT["tenth_set"] = """\
+def tenth_set(split, size):
+    x = torch.arange(size) % 59
+    tokens = torch.full((size, 16), 61)
+    tokens[:, 0], tokens[:, 1], tokens[:, 12], tokens[:, 15] = 62 + torch.arange(size) % 12, x, 59, 60
+    tokens[:, 13] = tokens[:, 14] = tokens[:, 0]
+    return tokens, 2 * x % 59"""
+
+OUTSIDE = Path("/tmp") / "marking-written-outside"
+
+
+@pytest.fixture(scope="module")
+def release():
+    """The assignment of chapter 1, as students get it."""
+    book = Book()
+    return assignment(nbformat.read(book.root / "chapters/01_task.ipynb", 4), "chapters/01_task", book)
+
+
+def solved(release, answers=RIGHT, extra=(), words=""):
+    """A notebook with these functions in the exercises' cells, and further cells before the first exercise."""
+    notebook = nbformat.from_dict(json.loads(json.dumps(release)))
+    notebook.cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata or "### Exercise" in cell.source]
+    by_key = {each.key: each for each in FIRST.exercises}
+    for cell in notebook.cells:
+        key = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if key in by_key:
+            cell.source = answers.get(by_key[key].function, cell.source)
+        elif key.endswith("-words") and words:
+            cell.source += f"\n\n{words}"
+    notebook.cells[1:1] = [new_code_cell(source) for source in extra]
+    return notebook
+
+
+def instead(**functions):
+    """The right answers, with some replaced."""
+    return RIGHT | functions
+
+
+FORGE = """\
+import gc, pickle
+from multiprocessing.connection import Connection
+for each in gc.get_objects():
+    if isinstance(each, Connection) and not each.closed:
+        try:
+            each.send_bytes(b"=" + pickle.dumps((("returned", True), {})))
+        except OSError:
+            pass"""
+FORGE_WELL = """\
+import gc, sys
+from multiprocessing.connection import Connection
+channel = sys.modules["marking.channel"]
+for each in gc.get_objects():
+    if isinstance(each, Connection) and not each.closed:
+        try:
+            each.send_bytes(b"=" + channel.answer(("returned", True)))
+        except OSError:
+            pass"""
+NATIVE = f"""\
+import ctypes, os
+libc = ctypes.CDLL(None)
+assert libc.open({bytes(OUTSIDE)!r}, os.O_WRONLY | os.O_CREAT, 0o644) < 0, "it wrote"
+assert {landlock.version()} < 6 or libc.kill(os.getppid(), 23) < 0, "it sent a signal"
+raise ValueError("the system forbids both")"""
+
+# file, the functions in it, further cells; the points of its five checks, and words of its reason
+CASES = {
+    "good": (RIGHT, [], "11111", ""),
+    "partly": (instead(one_look_score=WRONG, informed=""), [], "11001", ""),
+    "wrong": (instead(**{name: f"def {name}(*given):\n    return 0.5" for name in RIGHT}), [], "00000", ""),
+    "blank": ({}, [], "00000", ""),
+    "crashing": (instead(one_look_score="def one_look_score(N, m):\n    return 1 / 0"), ["1 / 0"], "11011", "ZeroDivisionError"),
+    "exits": (RIGHT, ["import os\nos._exit(0)"], "11111", "it ended the process"),
+    "exits-in-a-check": (instead(may_train="def may_train(*_):\n    import os\n    os._exit(0)"), [], "10111", "1.2: it ended"),
+    "kills-itself": (RIGHT, ["import ctypes\nctypes.string_at(0)"], "11111", "SIGSEGV"),
+    "hungry": (RIGHT, ["lots = [bytearray(2**26) for _ in range(10**4)]"], "11111", "MemoryError"),
+    "talkative": (RIGHT, ["while True:\n    print('again' * 10**4)"], "11111", "printed or wrote more than 1 MiB"),
+    "rewrites-in-memory": (
+        {"numbers_to_add": "checks.numbers_to_add = lambda answer: print('Right.')\ndef numbers_to_add(tokens):\n    return 1"},
+        ["import assign_add_lib.checks.common as c\nc.expect = lambda *_: None\nc.exercise = print"],
+        "00000",
+        "replaces assign_add_lib.checks",
+    ),
+    "rewrites-on-disk": (
+        {},
+        ["import assign_add_lib.checks as c\nopen(c.__file__, 'w').write('')"],
+        "00000",
+        "writes outside its folder",
+    ),
+    "writes-outside": (RIGHT, [f"open({str(OUTSIDE)!r}, 'w')"], "11111", "writes outside its folder"),
+    "removes-outside": (RIGHT, ["import os, assign_add_lib as a\nos.remove(a.__file__)"], "11111", "changes files outside"),
+    "starts-programs": (RIGHT, [f"import os\nos.system('touch {OUTSIDE}')"], "11111", "starts or ends other programs"),
+    "asks-the-network": (RIGHT, ["import urllib.request as u\nu.urlopen('http://127.0.0.1:9')"], "11111", "the network"),
+    "forges": ({}, [FORGE], "00000", "cannot be read"),
+    "forges-well": ({}, [FORGE_WELL], "00000", "returned"),
+    "odd-answer": (instead(may_train="def may_train(*_):\n    return Odd()"), ["class Odd:\n    pass"], "10111", "a cells.Odd"),
+    "copied": (instead(may_train=FIRST.exercises[1].solution), [], "11111", "as in the book, word for word: 1.2"),
+    "huge-answer": (instead(informed="def informed(*_):\n    return torch.zeros(1).expand(2**40)"), [], "11101", "64 MiB"),
+}
+
+if landlock.version():
+    CASES["writes-by-native-code"] = (RIGHT, [NATIVE], "11111", "the system forbids both")
+
+
+@pytest.fixture(scope="module")
+def marked(release, tmp_path_factory):
+    """The folder of all submissions, marked: the rows by name, and the folder of the marks."""
+    folder = tmp_path_factory.mktemp("marking") / "week 1"
+    folder.mkdir()
+    for name, (answers, extra, _, _) in CASES.items():
+        nbformat.write(solved(release, answers, extra), folder / f"{name}.ipynb")
+    nbformat.write(solved(release, words="It is 0.656, *so* <b>near</b>."), folder / "in-words.ipynb")
+    damage(release, folder)
+    for place in range(CROWD):
+        (folder / f"student {place}").mkdir()
+        answers = {"one_look_score": RIGHT["one_look_score"] if place % 3 else WRONG}
+        nbformat.write(solved(release, answers), folder / f"student {place}" / "01_task.ipynb")
+    mark(folder, LIMITS, QUICK)
+    return rows(folder), folder
+
+
+def rows(folder):
+    with open(folder.with_name(folder.name + "-marks") / "marks.csv", newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def damage(release, folder):
+    """Files that are no proper notebook of ours, and one without our metadata, as if it had gone through other tools."""
+    text = nbformat.writes(solved(release))
+    (folder / "cut-off.ipynb").write_text(text[: len(text) // 2])
+    (folder / "not-a-notebook.ipynb").write_text('{"cells": 5}')
+    (folder / "report.pdf").write_bytes(b"%PDF")
+    (folder / "other.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook(cells=[new_code_cell("print(1)")])))
+    lost = solved(release)
+    lost.cells = [cell for cell in lost.cells if not cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith("2-check")]
+    nbformat.write(lost, folder / "cell-missing.ipynb")
+    changed = solved(release, {})
+    for cell in changed.cells:
+        if cell.source.startswith("checks."):
+            cell.source = "print('Right.')"
+    nbformat.write(changed, folder / "check-changed.ipynb")
+    bare = solved(release)
+    for cell in bare.cells:
+        cell.metadata, cell.id = nbformat.NotebookNode(), nbformat.v4.new_code_cell().id
+    bare.nbformat_minor = 4
+    for cell in bare.cells:
+        del cell["id"]
+    (folder / "without-metadata.ipynb").write_text(json.dumps(bare))
+
+
+def test_sixty_at_once(marked):
+    assert len(marked[0]) >= 60
+    third = {name: row["exercise 3"] for name, row in marked[0].items() if name.startswith("student ")}
+    assert third == {f"student {place}": "1" if place % 3 else "0" for place in range(CROWD)}
+
+
+def points(row):
+    return "".join(row[f"exercise {place}"] for place in range(1, 6))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_row(marked, name):
+    _, _, wanted, reason = CASES[name]
+    row = marked[0][name]
+    assert (points(row), row["chapter"]) == (wanted, "01_task"), row["reason"]
+    assert reason in row["reason"] if reason else not row["reason"]
+
+
+def test_nothing_was_written_outside(marked):
+    assert not OUTSIDE.exists()
+
+
+@pytest.mark.parametrize(
+    "name, wanted, reason",
+    [
+        ("cut-off", "", "it is not JSON"),
+        ("not-a-notebook", "", "it is no notebook"),
+        ("report", "", "this is no notebook"),
+        ("other", "", "no exercise of the book"),
+        ("cell-missing", "11111", "the check of 1.2 is missing"),
+        ("check-changed", "00000", "the check of 1.1 was changed"),
+        ("without-metadata", "11111", ""),
+    ],
+)
+def test_damaged(marked, name, wanted, reason):
+    row = marked[0][name]
+    assert points(row) == wanted
+    assert reason in row["reason"] if reason else not row["reason"]
+    assert wanted or row["total"] == "0"
+
+
+def test_words_wait_for_a_person(marked):
+    """What was written is empty in the table until somebody grades it; what was not written has no point already."""
+    row = marked[0]["in-words"]
+    assert (row["exercise 1, words"], row["total"], row["of"], row["by hand"]) == ("", "5", "10", "5")
+    assert marked[0]["good"]["exercise 1, words"] == "0"
+
+
+def test_page_says_what_the_check_said(marked):
+    folder = marked[1].with_name("week 1-marks") / "pages"
+    page = (folder / "partly-01_task.html").read_text()
+    assert "it gives 0.5000; counting the cases one by one gives" in page and "3 of 10 points" in page
+    assert "the notebook has no function informed" in page
+    assert "&lt;b&gt;near&lt;/b&gt;" in (folder / "in-words-01_task.html").read_text()
+
+
+def test_loops_end(release, tmp_path):
+    """A loop in a cell costs nothing but the cell, one in a function its exercise."""
+    folder = tmp_path / "loops"
+    folder.mkdir()
+    looping = instead(may_train="def may_train(*_):\n    while True:\n        pass", one_look_score=WRONG)
+    nbformat.write(solved(release, looping, ["while True:\n    pass"]), folder / "loops.ipynb")
+    mark(folder, Limits(seconds=3, clock=600), QUICK)
+    row = rows(folder)["loops"]
+    assert points(row) == "10011"
+    assert row["reason"].startswith("cell 2: it used 3 seconds of a processor")
+    assert "1.2: it used 3 seconds of a processor" in row["reason"]
+
+
+def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, tmp_path, monkeypatch):
+    folder, judged = tmp_path / "stopped", []
+    folder.mkdir()
+    for name in "abc":
+        nbformat.write(solved(release, {"one_look_score": WRONG}), folder / f"{name}.ipynb")
+
+    def stops_at_the_third(*arguments):
+        judged.append(arguments)
+        if len(judged) == 3:
+            raise KeyboardInterrupt
+        return judge.judge(*arguments)
+
+    monkeypatch.setattr("marking.__main__.judge", stops_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        mark(folder, LIMITS, QUICK)
+    assert [row["reason"] for row in rows(folder).values()] == ["", "", "not marked yet"]
+    mark(folder, LIMITS, QUICK)
+    assert len(judged) == 4 and [row["reason"] for row in rows(folder).values()] == [""] * 3
+
+    marks = folder.with_name("stopped-marks")
+    with Course(marks / "course").api.gradebook as book:  # as nbgrader's form for grading by hand does
+        cell = "exercise-1-1-words", "01_task", "01_task", "a"
+        book.find_grade(*cell).manual_score = 0.5
+        book.find_comment(*cell).manual_comment = "Say why."
+        book.db.commit()
+    mark(folder, LIMITS, QUICK)
+    assert len(judged) == 4
+    assert (rows(folder)["a"]["exercise 1, words"], rows(folder)["a"]["total"]) == ("0.5", "0.5")
+    assert "Say why." in (marks / "pages" / "a-01_task.html").read_text()
+
+
+def test_bad_folders_are_named(tmp_path, capsys):
+    for folder, words in ((tmp_path / "none", "there is no folder"), (tmp_path, "there is no notebook")):
+        assert main(["mark", str(folder)]) == 2
+        said = capsys.readouterr().err
+        assert words in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_exercise_becomes_cells(name):
+    """Each has a check and a function, and its stub and solution both define that function."""
+    for exercise in CHAPTERS[name].exercises:
+        assert f"def {exercise.function}(" in exercise.solution
+        assert exercise.check and exercise.title
+
+
+def test_assignment_is_the_student_edition(release):
+    sources = "\n".join(cell.source for cell in release.cells)
+    assert all(each.solution not in sources for each in FIRST.exercises)
+    keys = [cell.metadata.nbgrader.grade_id for cell in release.cells if "nbgrader" in cell.metadata]
+    assert keys == [f"exercise-1-{n}{part}" for n in range(1, 6) for part in ("", "-check", "-words")]
+    assert sum(cell.source.startswith(WORDS[:20]) for cell in release.cells) == 5

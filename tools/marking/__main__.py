@@ -1,0 +1,112 @@
+"""`python -m marking assignments FOLDER` and `python -m marking mark FOLDER`, as `make assignments` and `make mark` call them."""
+
+import argparse
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from plain import Book
+
+from assign_add_lib.engine.files import read_json, write_json
+from assign_add_lib.engine.lock import Lock
+
+from . import report
+from .assignments import Chapter, read_chapters
+from .gradebook import Course, make_assignment
+from .judge import Verdicts, judge, prepare
+from .sandbox import Limits
+from .submission import Submission, find
+
+
+def make_assignments(folder: Path) -> None:
+    """Every chapter as an assignment."""
+    course, book = Course(folder), Book()
+    for name in read_chapters():
+        print(make_assignment(course, book, name))
+
+
+def mark(folder: Path, limits: Limits, chapters: dict[str, Chapter] | None = None) -> None:
+    """Mark a folder of notebooks into FOLDER-marks beside it, or go on where that stopped."""
+    chapters = chapters or read_chapters()
+    found = find(folder, chapters)
+    marks = folder.resolve().with_name(folder.resolve().name + "-marks")
+    most = max(len(each.exercises) for each in chapters.values())
+    with Lock(marks / ".lock"):
+        marker, marked = Marker(marks, limits), {}
+        try:
+            for place, submission in enumerate(found, start=1):
+                marked[submission.name] = Verdicts() if submission.trouble else marker.mark(submission)
+                print(line(place, len(found), submission, marked[submission.name]), flush=True)
+        finally:  # a stop leaves a table, too
+            report.write(marks, found, marked, marker.course, most)
+    print("The marks are in", marks / "marks.csv")
+
+
+class Marker:
+    """Marks submissions, those of a chapter after each other, and keeps what it found."""
+
+    def __init__(self, folder: Path, limits: Limits):
+        self.folder, self.limits, self.course, self.chapter = folder, limits, Course(folder / "course"), None
+
+    def mark(self, submission: Submission) -> Verdicts:
+        kept = self.folder / "verdicts" / f"{submission.student}-{submission.chapter.name}.json"
+        verdicts = earlier(kept, submission)
+        if verdicts is None or not self.course.has(submission.chapter.name):
+            self._prepare(submission.chapter)
+            try:
+                verdicts = judge(self.shell, submission.chapter, submission.cells, int(submission.sha256[:8], 16), self.limits)
+                self.course.grade(submission, verdicts)
+            except Exception as error:  # none of ours is known, but one notebook must not keep the others from their marks
+                submission.trouble = f"it could not be marked: {type(error).__name__}: {error}"[:300]
+                return Verdicts()
+            write_json(kept, {"sha256": submission.sha256, **asdict(verdicts)})
+        return verdicts
+
+    def _prepare(self, chapter: Chapter) -> None:
+        if self.chapter is not chapter:
+            if not self.course.has(chapter.name):
+                make_assignment(self.course, Book(), chapter.name)
+            print(f"running the cells of {chapter.name} once")
+            self.shell, self.chapter = prepare(chapter), chapter
+
+
+def earlier(kept: Path, submission: Submission) -> Verdicts | None:
+    """The verdicts of an earlier call on the same bytes."""
+    try:
+        stored = read_json(kept)
+    except (FileNotFoundError, ValueError):
+        return None
+    return Verdicts(stored["said"], stored["remarks"]) if stored.get("sha256") == submission.sha256 else None
+
+
+def line(place: int, count: int, submission: Submission, verdicts: Verdicts) -> str:
+    right = sum(said.startswith("Right") for said in verdicts.said.values())
+    what = submission.trouble or f"{right} of {len(verdicts.said)} checks"
+    return " · ".join([f"{place}/{count}", submission.name, what, *verdicts.remarks[:1]])
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(prog="marking", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("assignments").add_argument("folder", type=Path)
+    marker = commands.add_parser("mark")
+    marker.add_argument("folder", type=Path)
+    marker.add_argument("--seconds", type=int, default=Limits.seconds, help="of a processor, for each notebook")
+    marker.add_argument("--memory", type=int, default=Limits.memory // 2**20, help="in MiB, for each notebook")
+    options = parser.parse_args(arguments)
+    try:
+        if options.command == "assignments":
+            make_assignments(options.folder)
+        else:
+            mark(options.folder, Limits(seconds=options.seconds, clock=6 * options.seconds, memory=options.memory * 2**20))
+    except (ValueError, OSError) as error:
+        print(f"marking: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

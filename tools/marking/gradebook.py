@@ -1,0 +1,134 @@
+"""nbgrader: it makes the assignments, turns verdicts into grades, and keeps them beside those that are given by hand.
+
+A course is a folder of nbgrader's, so that its own tools work in it, such as the form for grading by hand (`formgrader`).
+Its autograder does not run the notebooks, since `judge` has: it reads the verdicts as the outputs of the checks' cells.
+"""
+
+import copy
+import logging
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from traitlets.config import Config
+
+from assign_add_lib.engine.files import write_atomic
+
+from .assignments import WORDS, assignment
+from .judge import Verdicts, own_cells
+from .submission import Submission
+
+CONFIG = """\
+# Read by nbgrader where it is started in this folder.
+c = get_config()
+c.GenerateAssignment.preprocessors = [{keep}]
+c.Autograde.sanitize_preprocessors = [{sanitize}]
+c.Autograde.autograde_preprocessors = [{grade}]  # no Execute: `make mark` has run the notebooks, and its verdicts stand in them
+c.NbGraderAPI.log_level = "ERROR"
+"""
+PREPROCESSORS = {
+    "keep": ("LockCells", "CheckCellMetadata", "ComputeChecksums", "SaveCells"),
+    "sanitize": ("OverwriteCells", "CheckCellMetadata"),
+    "grade": ("SaveAutoGrades", "AssignLatePenalties", "CheckCellMetadata"),
+}
+
+
+class Course:
+    """A folder of nbgrader's, made where it is missing."""
+
+    def __init__(self, folder: Path):
+        from nbgrader.apps import NbGraderAPI  # takes a second
+        from nbgrader.coursedir import CourseDirectory
+
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # nbgrader starts alembic
+        names = {key: ", ".join(f'"nbgrader.preprocessors.{each}"' for each in each) for key, each in PREPROCESSORS.items()}
+        text = CONFIG.format(**names)
+        write_atomic(folder / "nbgrader_config.py", text)
+        config = Config(CourseDirectory={"root": str(folder.resolve())}, Exchange={"root": str(folder.resolve())})
+        exec(text, {"get_config": lambda: config})
+        warnings.filterwarnings("ignore", module="nbgrader")
+        logging.getLogger("traitlets").setLevel(logging.ERROR)
+        self.folder = folder
+        self.api = NbGraderAPI(coursedir=CourseDirectory(config=config), config=config)
+
+    def add(self, name: str, notebook) -> Path:
+        """Make an assignment of a notebook; returns the one for students. Grades that there are stay."""
+        self._write("source", name, notebook, name)
+        _done(self.api.generate_assignment(name, force=True))
+        return self.folder / "release" / name / f"{name}.ipynb"
+
+    def has(self, name: str) -> bool:
+        return (self.folder / "release" / name / f"{name}.ipynb").exists()
+
+    def grade(self, submission: Submission, verdicts: Verdicts) -> None:
+        """Enter a submission with its verdicts into the gradebook."""
+        name = submission.chapter.name
+        release = nbformat.read(self.folder / "release" / name / f"{name}.ipynb", 4)
+        self._write(Path("submitted", submission.student), name, handed_in(release, submission, verdicts), name)
+        _done(self.api.autograde(name, submission.student, force=True))
+
+    def grades(self, submission: Submission) -> dict[str, tuple[float | None, str]]:
+        """The points of each graded cell by its key, none where a person has yet to give them, with that person's comment."""
+        name = submission.chapter.name
+        with self.api.gradebook as book:
+            found = book.find_submission_notebook(name, name, submission.student)
+            comments = {each.name: each.manual_comment or "" for each in found.comments}
+            return {
+                each.name: (each.auto_score if each.manual_score is None else each.manual_score, comments.get(each.name, ""))
+                for each in found.grades
+            }
+
+    def _write(self, where, name, notebook, file) -> None:
+        write_atomic(self.folder / where / name / f"{file}.ipynb", nbformat.writes(notebook) + "\n")
+
+
+def _done(result: dict) -> None:
+    if not result["success"]:
+        lines = [line.strip() for line in result["log"].splitlines() if "Error: " in line]
+        raise ValueError(f"nbgrader stopped: {lines[-1] if lines else result['log'][-300:]}")
+
+
+def make_assignment(course: Course, book, name: str) -> Path:
+    """Make a chapter of the book an assignment of the course."""
+    page = f"chapters/{name}"
+    return course.add(name, assignment(nbformat.read(book.root / book.files[page], 4), page, book))
+
+
+def handed_in(release, submission: Submission, verdicts: Verdicts):
+    """What a person grades: the assignment's exercises, with the student's code and words, and the checks' verdicts.
+
+    It is made of the assignment, so that its locked cells are ours whatever the student did to theirs.
+    """
+    cells, own = [], own_cells(submission.chapter, submission.cells)
+    for exercise in submission.chapter.exercises:
+        kept = {cell.metadata.nbgrader.grade_id: copy.deepcopy(cell) for cell in release.cells if "nbgrader" in cell.metadata}
+        task = next(cell for cell in release.cells if cell.source.startswith(f"### Exercise {exercise.number}:"))
+        code = kept[exercise.key]
+        code.source = "\n\n\n".join(
+            source for place, source in own.items() if _belongs(submission.cells[place - 1], source, exercise)
+        )
+        cells += [task, code]
+        if check := kept.get(f"{exercise.key}-check"):
+            check.outputs = [_output(verdicts.said.get(exercise.number, "Not yet: it was not checked"))]
+            cells.append(check)
+        if words := kept.get(f"{exercise.key}-words"):
+            if written := submission.words(exercise):
+                words.source = f"{WORDS.format(number=exercise.number)}\n\n{written}"
+            cells.append(words)
+    placed = {source for cell in cells if cell.cell_type == "code" for source in cell.source.split("\n\n\n")}
+    cells += [new_code_cell(source) for source in own.values() if not placed.issuperset(source.split("\n\n\n"))]
+    return new_notebook(cells=cells, metadata=release.metadata)
+
+
+def _belongs(cell, source: str, exercise) -> bool:
+    return cell.metadata.get("nbgrader", {}).get("grade_id") == exercise.key or f"def {exercise.function}(" in source
+
+
+def _output(said: str):
+    """A verdict as the output of its check's cell: nbgrader gives no point where it finds an error."""
+    if said.startswith("Right"):
+        return new_output("stream", name="stdout", text=said + "\n")
+    return new_output("error", ename="Not yet", evalue=said.removeprefix("Not yet: "), traceback=[said])

@@ -1,0 +1,153 @@
+"""The verdicts on one notebook: the checks run here, in the marker; the functions run there, in the student's process.
+
+The chapter's own cells have run once, here; of a notebook run only the cells that are not the chapter's. Where a process
+ends or has to be ended, the next one leaves out the cell, or the exercise, that was to blame.
+"""
+
+import ast
+import contextlib
+import io
+import os
+import random
+from dataclasses import dataclass, field
+from types import ModuleType
+
+import torch
+
+from assign_add_lib import checks
+
+from .assignments import Chapter, Exercise, tags, without_checks
+from .sandbox import REFUSED, Limits, Stopped, Student
+
+TRIES = 3  # cells that may end the process before the notebook is given up
+
+# These checks get functions or claims back, or watch how the answer is computed, which is more than data.  So they run in
+# the student's process, where a notebook that sets out to could forge their verdict.
+NEAR = frozenset({"closed", "soon", "as_of", "gap"})
+
+
+@dataclass
+class Verdicts:
+    """What the checks said, by exercise, and what else the lecturer should know."""
+
+    said: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def remark(self, words: str) -> None:
+        if words not in self.remarks:
+            self.remarks.append(words)
+
+
+def prepare(chapter: Chapter):
+    """A shell in which the chapter's own cells have run, from which students' processes are forked."""
+    os.environ["MPLBACKEND"] = "agg"
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    torch.set_num_threads(1)  # a process with threads must not be forked
+    config = Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"})
+    shell = InteractiveShell(config=config, user_module=ModuleType("cells"))
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        for source in ("import matplotlib.pyplot", *chapter.code):
+            shell.run_cell(source).raise_error()
+    return shell
+
+
+def judge(shell, chapter: Chapter, cells: list, seed: int, limits: Limits) -> Verdicts:
+    """Run a notebook's own cells, and then each check on the function that they define."""
+    verdicts, todo, skipped = Verdicts(), [each for each in chapter.exercises if each.check], set()
+    own = own_cells(chapter, cells)
+    if same := copied(chapter, own):
+        verdicts.remark(f"as in the book, word for word: {', '.join(each.number for each in same)}")
+    verdicts.remarks += changed_checks(chapter, cells)
+    while todo:
+        with Student(shell, limits) as student:
+            try:
+                _run(student, own, skipped, verdicts)
+                while todo:
+                    verdicts.said[todo[0].number] = _verdict(student, todo[0], seed)
+                    todo.pop(0)
+            except _CellStopped as stop:
+                verdicts.remark(f"cell {stop.cell}: {stop}")
+                skipped.add(stop.cell)
+                if len(skipped) > TRIES:
+                    verdicts.said |= {each.number: "Not yet: the notebook cannot be run" for each in todo}
+                    todo.clear()
+            except Stopped as stop:
+                verdicts.said[todo[0].number] = f"Not yet: {stop}"
+                verdicts.remark(f"{todo.pop(0).number}: {stop}")
+            for words in student.remarks:
+                verdicts.remark(words)
+    return verdicts
+
+
+class _CellStopped(Stopped):
+    def __init__(self, cell: int, why: Stopped):
+        super().__init__(str(why))
+        self.cell = cell
+
+
+def _run(student: Student, own: dict[int, str], skipped: set[int], verdicts: Verdicts) -> None:
+    for place, source in own.items():
+        if place not in skipped:
+            try:
+                error = student.run(source)
+                if error and REFUSED not in error:  # that has its own remark
+                    verdicts.remark(f"cell {place}: {error}")
+            except Stopped as stop:
+                raise _CellStopped(place, stop) from None
+    for name in student.replaced():
+        verdicts.remark(f"replaces {name}")
+
+
+def _verdict(student: Student, exercise: Exercise, seed: int) -> str:
+    """What an exercise's check says; its random problems are the same whenever the same notebook is marked."""
+    if not student.defines(exercise.function):
+        return f"Not yet: the notebook has no function {exercise.function}"
+    torch.manual_seed(seed)
+    random.seed(seed)
+    if exercise.check in NEAR:
+        return student.check(exercise.check, exercise.function)
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        getattr(checks, exercise.check)(student.function(exercise.function))
+    return said.getvalue().strip()
+
+
+def own_cells(chapter: Chapter, cells: list) -> dict[int, str]:
+    """The code that is the student's, by the number of its cell: not the chapter's, no book's solution left in place."""
+    known = {source.strip() for source in chapter.code} | {""}
+    sources = {
+        place: without_checks(cell.source)
+        for place, cell in enumerate(cells, start=1)
+        if cell.cell_type == "code" and "solution" not in tags(cell)
+    }
+    return {place: source for place, source in sources.items() if source not in known}
+
+
+def copied(chapter: Chapter, own: dict[int, str]) -> list[Exercise]:
+    """The exercises whose function is the book's, but for comments and layout."""
+    functions = {form for source in own.values() for form in _functions(source).values()}
+    return [each for each in chapter.exercises if _functions(each.solution).get(each.function, "") in functions]
+
+
+def _functions(source: str) -> dict[str, str]:
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return {}
+    return {node.name: ast.dump(node) for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def changed_checks(chapter: Chapter, cells: list) -> list[str]:
+    """Whether the locked cells are there, and as they were; they are not run, so this is for the lecturer's eye."""
+    found = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source.strip() for cell in cells}
+    if not any(found.keys()):
+        return []  # not our assignment, but the chapter itself
+    remarks = []
+    for each in chapter.exercises:
+        source = found.get(f"{each.key}-check")
+        if each.check and source is None:
+            remarks.append(f"the cell of the check of {each.number} is missing")
+        elif each.check and source != f"checks.{each.check}({each.function})":
+            remarks.append(f"the cell of the check of {each.number} was changed")
+    return remarks

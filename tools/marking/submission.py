@@ -1,0 +1,112 @@
+"""A notebook that was handed in, whatever state it is in."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+
+from .assignments import WORDS, Chapter
+
+LARGEST = 50 * 2**20  # bytes
+DEFINED = re.compile(r"^def (\w+)", re.MULTILINE)
+CALLED = re.compile(r"^checks\.(\w+)\(", re.MULTILINE)
+
+
+@dataclass
+class Submission:
+    """A file that was handed in: its name in the folder, who handed it in, its chapter and cells, or what is wrong with it."""
+
+    name: str
+    student: str
+    sha256: str
+    chapter: Chapter | None = None
+    cells: list = field(default_factory=list)
+    trouble: str = ""
+
+    def words(self, exercise) -> str:
+        """What the student wrote in words for an exercise; nothing where the cell is missing or as it was."""
+        head = WORDS.format(number=exercise.number)
+        for cell in self.cells:
+            if cell.cell_type == "markdown":
+                key = cell.metadata.get("nbgrader", {}).get("grade_id")
+                if key == f"{exercise.key}-words" or cell.source.startswith(head):
+                    return cell.source.removeprefix(head).strip()
+        return ""
+
+
+def find(folder: Path, chapters: dict[str, Chapter]) -> list[Submission]:
+    """All that was handed in, by name. ValueError where there is no folder, or no notebook in it."""
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}")
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and not hidden(path.relative_to(folder))]
+    if not any(path.suffix == ".ipynb" for path in paths):
+        raise ValueError(f"there is no notebook (.ipynb) in {folder}")
+    found = [read(path, path.relative_to(folder), chapters) for path in paths]
+    found.sort(key=lambda each: (each.chapter.name if each.chapter else "", each.name))
+    seen = Counter()
+    for each in found:  # two files of one student are two rows
+        key = each.student.lower(), each.chapter.name if each.chapter else ""
+        seen[key] += 1
+        each.student += f" ({seen[key]})" if seen[key] > 1 else ""
+    return found
+
+
+def student_of(path: Path) -> str:
+    """A name for nbgrader, which looks for it as a pattern among folders."""
+    return re.sub(r"[^\w .,@()-]", "_", "__".join(path.parts))
+
+
+def hidden(path: Path) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in path.parts)
+
+
+def read(path: Path, name: Path, chapters: dict[str, Chapter]) -> Submission:
+    """Read one file; what is wrong with it stands in `trouble`."""
+    found = Submission(str(name), student_of(name.with_suffix("")), "")
+    try:
+        if path.suffix != ".ipynb":
+            raise ValueError("this is no notebook (.ipynb)")
+        if path.stat().st_size > LARGEST:
+            raise ValueError("the file is larger than 50 MiB")
+        content = path.read_bytes()
+        found.sha256 = hashlib.sha256(content).hexdigest()
+        found.cells = cells(content)
+        found.chapter = chapter_of(found.cells, chapters)
+        if not found.chapter:
+            raise ValueError("it holds no exercise of the book")
+    except (ValueError, OSError) as error:
+        found.trouble = str(error)
+    else:
+        if len(name.parts) > 1 and name.stem == found.chapter.name:
+            found.student = student_of(name.parent)  # a folder for each student
+    return found
+
+
+def cells(content: bytes) -> list:
+    """The cells of a notebook's file; ValueError says what is wrong with it."""
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        raise ValueError("the file is damaged: it is not JSON") from None
+    try:
+        notebook = nbformat.reads(content.decode(), as_version=4)
+        nbformat.validator.normalize(notebook)
+        nbformat.validate(notebook)
+    except Exception as error:
+        raise ValueError(f"the file is damaged: it is no notebook ({' '.join(str(error).split())[:80]})") from None
+    return notebook.cells
+
+
+def chapter_of(cells, chapters: dict[str, Chapter]) -> Chapter | None:
+    """The chapter whose exercises the notebook names most, by function and by check."""
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    defined, called = set(DEFINED.findall(code)), set(CALLED.findall(code))
+    votes = Counter()
+    for name, chapter in chapters.items():
+        votes[name] = sum((each.check in called) + (each.function in defined) for each in chapter.exercises)
+    best = max(votes, key=votes.get)
+    return chapters[best] if votes[best] else None
