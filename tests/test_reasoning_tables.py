@@ -59,6 +59,11 @@ def test_recovery_starts_with_the_wrong_values_and_follows_them(seed, monkeypatc
         wrong.append(graphs.step(wrong[-1]))
     large = tables.recovery_of_large_graphs(seed)
     assert large["corrected, 20% wrong", "1 later"] == pytest.approx(1 - 3 / 24) and large["rule, 0% wrong", "16 later"] == 1
+    network, graphs = seed.run("corrected").network(), seed.graphs(4)
+    tokens, true = write(graphs), graphs.solution
+    held = network.value(network(network.embed(tokens.holding(true, true)))).argmax(2).gather(1, tokens.definitions)
+    assert large["corrected, from the solution", "0 later"] == 1
+    assert large["corrected, from the solution", "1 later"] == pytest.approx((held == true).double().mean().item())
 
 
 def test_errors_of_their_own_have_right_operands(seed, monkeypatch):

@@ -274,13 +274,18 @@ def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, tmp_path, monk
     marks = folder.with_name("stopped-marks")
     with Course(marks / "course").api.gradebook as book:  # as nbgrader's form for grading by hand does
         cell = "exercise-1-1-words", "01_task", "01_task", "a"
-        book.find_grade(*cell).manual_score = 0.5
+        grade = book.find_grade(*cell)
+        grade.manual_score, grade.needs_manual_grade = 0.5, False
         book.find_comment(*cell).manual_comment = "Say why."
         book.db.commit()
     mark(folder, LIMITS, QUICK)
     assert len(judged) == 4
     assert (rows(folder)["a"]["exercise 1, words"], rows(folder)["a"]["total"]) == ("0.5", "0.5")
     assert "Say why." in (marks / "pages" / "a-01_task.html").read_text()
+
+    nbformat.write(solved(release), folder / "a.ipynb")  # handed in once more: the points were for something else
+    mark(folder, LIMITS, QUICK)
+    assert len(judged) == 5 and rows(folder)["a"]["exercise 1, words"] == ""
 
 
 def test_bad_folders_are_named(tmp_path, capsys):

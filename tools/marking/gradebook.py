@@ -77,12 +77,18 @@ class Course:
             found = book.find_submission_notebook(name, name, submission.student)
             comments = {each.name: each.manual_comment or "" for each in found.comments}
             return {
-                each.name: (each.auto_score if each.manual_score is None else each.manual_score, comments.get(each.name, ""))
-                for each in found.grades
+                each.name: (_points(each), comments.get(each.name, "")) for each in found.grades
             }
 
     def _write(self, where, name, notebook, file) -> None:
         write_atomic(self.folder / where / name / f"{file}.ipynb", nbformat.writes(notebook) + "\n")
+
+
+def _points(grade) -> float | None:
+    """Those given by hand before those of the check; none where what was handed in has changed since, or waits for a person."""
+    if grade.needs_manual_grade:
+        return None
+    return grade.auto_score if grade.manual_score is None else grade.manual_score
 
 
 def _done(result: dict) -> None:

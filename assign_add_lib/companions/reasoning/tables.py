@@ -142,7 +142,10 @@ def recovery(seed: ReasoningSeed) -> Table:
 
 
 def recovery_of_large_graphs(seed: ReasoningSeed) -> Table:
-    """The same for the corrected arm on the largest test graphs, after as many iterations as the deepest of them is deep."""
+    """The same for the corrected arm on the largest test graphs, after as many iterations as the deepest of them is deep.
+
+    Beside it what the arm makes of the true values of all nodes.
+    """
     table, drawn = {}, seed.graphs(TIMES[-1], BUILT)
     network, solved, more = seed.run("corrected").network(), int(drawn.depth.max()), 2 * MORE
     for share in (0.0, SHARES[-1]):
@@ -150,7 +153,9 @@ def recovery_of_large_graphs(seed: ReasoningSeed) -> Table:
         held = torch.cat([disturbed(network, "corrected", each, solved, share, more, generator) for each in pieces(drawn)], 1)
         table |= _by_round(f"corrected, {share:.0%} wrong", held, drawn)
         table |= _by_round(f"rule, {share:.0%} wrong", _by_rule(held[0], drawn, more), drawn)
-    return table
+    tokens, true = write(drawn), drawn.solution
+    held = iterations(network, "corrected", tokens, network.embed(tokens.holding(true, true)), more)
+    return table | _by_round("corrected, from the solution", torch.cat([true[None], held]), drawn)
 
 
 def _by_rule(held: Tensor, graphs: Graphs, more: int) -> Tensor:
