@@ -1026,12 +1026,14 @@ def attention_of_this_task():
     assert "CircuitsVis" in attention.circuitsvis_script()
 
 
-@calls("views.explorer.explorer", "views.explorer.live_script")
+@calls("views.explorer.explorer", "views.explorer.live_script", "views.explorer.sentence")
 def the_live_network_answers_in_the_study_s_task_alone():
     for networks in ([WEIGHTS], ["seed-42", WEIGHTS]):
         with pytest.raises(ValueError, match="the study's task only"):
             explorer.explorer("a=1, a+6", *networks)
     assert 'customElements.define("assign-add"' in explorer.live_script()
+    said = explorer.sentence(Problem.parse("a=1, a+6", TASK), WEIGHTS)
+    assert said.startswith("On a=1, a+6=? the network says <strong>") and "with probability" in said
 
 
 @calls(
