@@ -14,7 +14,7 @@ class Untrained:
     """A run that has not begun, of a small network, with metrics of three steps."""
 
     def __init__(self, name):
-        self.config = RuleConfig(seed=int(name.rpartition("-")[2]), d_model=16, heads=2, std=0.4, **BY_NAME[name])
+        self.config = RuleConfig(**BY_NAME[name] | {"seed": int(name.rpartition("-")[2]), "d_model": 16, "heads": 2, "std": 0.4})
         self.metrics = pd.DataFrame({of: [0.1, 0.5 + i / 10, 0.3] for i, of in enumerate(SETS)}, [0, 500, 1000])
 
     @cached_property

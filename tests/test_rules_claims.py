@@ -27,7 +27,7 @@ def table(**rows):
     for depth in range(3):
         for place in ("its y", "the match's z"):
             for i, answer in enumerate(("c z", "c' z", "c z'", "c' z'")):
-                found["exchanges", f"{place}, depth {depth}", answer] = 1.0 if depth == 0 else i * depth / 10
+                found["exchanges", f"four layers, {place}, depth {depth}", answer] = 1.0 if depth == 0 else i * depth / 10
     return pd.Series(found | rows).rename_axis(["measure", "row", "column"])
 
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from rules import untrained_seed
 
-from assign_add_lib.companions.rules import seeds, tables
+from assign_add_lib.companions.rules import analysis, seeds, tables
 from assign_add_lib.companions.rules.analysis import altered, factor_of
-from assign_add_lib.companions.rules.data import draw_questions
+from assign_add_lib.companions.rules.data import Rows, draw_questions
 from assign_add_lib.companions.rules.solvers import accuracy, regression
 
 
@@ -49,6 +49,12 @@ def test_right_answers_are_counted_with_and_without_a_match(seed):
     for name, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
         said = seed.run("plain").network()(rows.tokens)[:, -1].argmax(1)
         assert found["plain", name] == (said == rows.answers[:, -1]).double().mean().item()
+    half = (analysis.factor_of(seed.matched())[:, seeds.MATCH] == 4).nonzero()[:, 0]
+    rows = Rows(7, *(each[half] for each in seed.matched()[1:]))
+    said = seed.run("plain").network()(rows.tokens)[:, -1].argmax(1)
+    assert found["plain", "factor 4"] == (said == rows.answers[:, -1]).double().mean().item()
+    assert found["ratio matching", "one match"] == found["regression", "no match"] == 1
+    assert found["ratio matching", "no match"] == pytest.approx(1 / 7)
 
 
 def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
@@ -82,7 +88,8 @@ def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
 def test_every_head_and_depth_has_its_row(seed):
     assert {row for row, _ in tables.attention_by_kind(seed)} >= {"four layers, layer 4, head 2", "untrained, layer 1, head 1"}
     found = tables.exchanges(seed)
-    assert {row for row, _ in found} == {f"{place}, depth {depth}" for place in tables.PLACES for depth in range(5)}
+    who = ("four layers", "untrained")
+    assert {row for row, _ in found} == {f"{arm}, {at}, depth {n}" for arm in who for at in tables.PLACES for n in range(5)}
     assert all(0 <= each <= 1 for each in found.values())
     heads = tables.heads(seed)
     assert (
@@ -90,7 +97,7 @@ def test_every_head_and_depth_has_its_row(seed):
         and heads["one layer, whole", "right"] == tables.combining(seed)["one layer", "one match"]
     )
     # at the last depth nothing but the question's y is read
-    assert found["the match, depth 4", "c z"] == found["the match's z, depth 4", "c z"]
+    assert found["four layers, the match, depth 4", "c z"] == found["four layers, the match's z, depth 4", "c z"]
 
 
 def test_waves_stand_beside_their_null(seed):

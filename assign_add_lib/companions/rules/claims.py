@@ -69,8 +69,8 @@ def _moved_by(answer: str, place: str):
     """The largest share of rows that give this answer, over the depths above the embedding at which the stream is exchanged."""
 
     def measure(seed) -> float:
-        rows = seed["exchanges"].unstack("column").drop(index=f"{place}, depth 0")
-        return rows[rows.index.str.startswith(f"{place}, depth")][answer].max()
+        rows = seed["exchanges"].unstack("column").drop(index=f"four layers, {place}, depth 0")
+        return rows[rows.index.str.startswith(f"four layers, {place}, depth")][answer].max()
 
     return measure
 

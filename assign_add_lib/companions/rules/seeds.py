@@ -1,8 +1,8 @@
 """The runs of a seed that chapter 16 measures, and the rows that they are tested on.
 
-All runs of a seed share tasks and inputs, but for those with other numbers of tasks; all get the same test rows.  Of a run the
-last step counts, whatever it gives, and beside it the best step, which is named as such: this was settled before the runs were
-made.
+All runs of a seed share tasks and inputs, but for those with other tasks or other numbers; all main arms get the same test
+rows.  Of a run the last step counts, whatever it gives, and beside it the best step, which is named as such: this was settled
+before the runs were made.
 """
 
 from collections.abc import Iterator
@@ -27,6 +27,7 @@ OTHERS = {  # arms of the first seed alone
     **{f"{n} tasks": {"plan": "lines", "depth": 4, "tasks": n} for n in FEWER},
     **{plan: {"plan": plan, "depth": 4} for plan in ("reversed", "one-line", "two-lines")},
     "random tasks": {"plan": "lines", "depth": 4, "way": "random"},
+    "11 numbers": {"plan": "lines", "depth": 4, "p": 11, "tasks": 96, "d_model": 128},
 }
 ROWS = 1000  # of each kind on which something is measured
 EXAMPLES = 8  # of a row that is taken apart: some rows have one match, some none

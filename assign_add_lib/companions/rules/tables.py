@@ -4,10 +4,11 @@ import pandas as pd
 import torch
 
 from ...engine.manifest import shipped_file
-from .analysis import accuracy_by_shots, answering, following, read_by_kind
+from .analysis import Answering, accuracy_by_shots, answering, factor_of, following, read_by_kind
+from .data import Split
 from .inside import after_exchange, head_outputs, largest_wave, logarithms, outcomes, over_inputs, relabelled, waves, without_head
 from .seeds import EXAMPLES, MAIN, MATCH, ROWS, RuleSeed, Table
-from .solvers import memory, ratio_matching, regression
+from .solvers import accuracy, memory, ratio_matching, regression
 from .training import SETS, SHOTS
 
 SHIPPED = "companions/rules.csv"
@@ -21,12 +22,16 @@ PLACES = {  # positions of a row that is taken apart, by what stands there
 }
 
 
+def _solvers(split: Split) -> dict[str, Answering]:
+    """The three solvers by name; what is remembered are the tasks of training."""
+    return {"ratio matching": ratio_matching, "regression": regression, "memory": lambda rows: memory(rows, split.seen)}
+
+
 def shots(seed: RuleSeed) -> Table:
     """How often the main arms and the three solvers are right, by set and by examples."""
     split, table = seed.split, {}
-    who = {arm: answering(seed.run(arm).network()) for arm in MAIN}
-    who |= {"ratio matching": ratio_matching, "regression": regression, "memory": lambda rows: memory(rows, split.seen)}
-    for name, answer in who.items():
+    networks = {arm: answering(seed.run(arm).network()) for arm in MAIN}
+    for name, answer in (networks | _solvers(split)).items():
         for i, of in enumerate(SETS):
             right = accuracy_by_shots(answer, split, of, SHOTS, ROWS, seed.generator(50 + i))  # the same rows for all
             table |= {(f"{name}, {of}", f"{k} examples"): each for k, each in enumerate(right.tolist())}
@@ -46,12 +51,18 @@ def course(seed: RuleSeed) -> Table:
 
 
 def combining(seed: RuleSeed) -> Table:
-    """How often the main arms are right where one example is a multiple of the question, and where only two together tell."""
-    table = {}
-    for arm, network in seed.networks():
-        for name, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
-            said = network(rows.tokens)[:, -1].argmax(1)
-            table[arm, name] = (said == rows.answers[:, -1]).double().mean().item()
+    """How often networks and solvers are right where one example is a multiple of the question, and where only two together tell.
+
+    And with one match, how often by the factor.
+    """
+    table, matched, unmatched = {}, seed.matched(), seed.unmatched()
+    factors = factor_of(matched)[:, MATCH]
+    networks = {arm: answering(network) for arm, network in seed.networks()}
+    for name, answer in (networks | _solvers(seed.split)).items():
+        right = accuracy(answer(matched)[:, -1], matched.answers[:, -1])
+        table[name, "one match"] = right.mean().item()
+        table |= {(name, f"factor {c}"): right[factors == c].mean().item() for c in range(2, matched.p)}
+        table[name, "no match"] = accuracy(answer(unmatched)[:, -1], unmatched.answers[:, -1]).mean().item()
     return table
 
 
@@ -80,13 +91,15 @@ def attention_by_kind(seed: RuleSeed) -> Table:
 
 
 def exchanges(seed: RuleSeed) -> Table:
-    """Which answers follow when the stream of another row stands at some positions at a depth, for the arm of four layers."""
+    """Which answers follow when the stream of another row stands at some positions at a depth: four layers, and untrained."""
     base, source, table = seed.matched(), seed.matched(1), {}
-    network = seed.run("four layers").network()
-    for depth in range(len(network.layers) + 1):
-        for name, positions in PLACES.items():
-            said = after_exchange(network, base, source, depth, positions)
-            table |= {(f"{name}, depth {depth}", answer): share for answer, share in outcomes(said, base, source, MATCH).items()}
+    networks = dict(seed.networks())
+    for arm in ("four layers", "untrained"):
+        for depth in range(len(networks[arm].layers) + 1):
+            for name, positions in PLACES.items():
+                said = after_exchange(networks[arm], base, source, depth, positions)
+                found = outcomes(said, base, source, MATCH)
+                table |= {(f"{arm}, {name}, depth {depth}", answer): share for answer, share in found.items()}
     return table
 
 
