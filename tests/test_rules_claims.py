@@ -13,12 +13,12 @@ def table(**rows):
     arms, found = ("four layers", "two layers", "one layer", "plain"), {}
     for i, arm in enumerate(arms):
         found |= {("shots", f"{arm}, unseen tasks", "15 examples"): 0.7 - i / 10}
-        found |= {("combining", arm, kind): 0.2 + i / 100 for kind in ("one match", "no match")}
+        found |= {("combining", f"{arm}, unseen tasks", kind): 0.2 + i / 100 for kind in ("one match", "no match")}
     found |= {("shots", "ratio matching, unseen tasks", "15 examples"): 1 / 7 + 0.8}
     found |= {("course", "four layers, unseen tasks", column): each for column, each in (("best", 0.75), ("last", 0.7))}
     for name, share in (("the match", 0.6), ("another", 0.9)):
-        found |= {("wrong examples", f"four layers, {name} wrong", "moved"): share,
-                  ("wrong examples", f"four layers, {name} wrong", "kept"): 1 - share / 2}  # fmt: skip
+        found |= {("wrong examples", f"four layers, unseen tasks, {name} wrong", "moved"): share,
+                  ("wrong examples", f"four layers, unseen tasks, {name} wrong", "kept"): 1 - share / 2}  # fmt: skip
     for head in (1, 2):
         row = f"four layers, layer 3, head {head}"
         found |= {("reading", row, "a multiple, z"): 0.1 * head, ("reading", row, "another direction, z"): 0.05,

@@ -5,7 +5,7 @@ import torch
 
 from assign_add_lib.companions.rules import inside
 from assign_add_lib.companions.rules.analysis import chosen_rows, factor_of, matched_at
-from assign_add_lib.companions.rules.data import Split, all_pairs, draw_rows
+from assign_add_lib.companions.rules.data import Rows, Split, all_pairs, draw_rows
 from assign_add_lib.companions.rules.model import Network
 
 EVERY = torch.ones(49, dtype=torch.bool)
@@ -103,6 +103,40 @@ def test_outcomes_name_what_followed_by_the_causal_model():
         found = inside.outcomes(said % 7, base, source, 1)
         assert found[name] == 1 and sum(found.values()) == 1
     assert inside.outcomes(base.answers[:, -1], base, source, 1)["c z"] == 1
+    other = Rows.solve(7, all_pairs(7)[torch.randint(49, (400,), generator=rng(5))], base.inputs)
+    found, differ = inside.outcomes(other.answers[:, -1], base, other, 1), other.answers[:, 1] != base.answers[:, 1]
+    assert found == {"c z": 0, "c z'": 1} and 300 < differ.sum() < 400
+
+
+@pytest.mark.parametrize("p, names", [(5, [0, 1, 2, 3, 4]), (5, [0, 3, 1, 2, 4]), (7, [0, 1, 2, 3, 4, 5, 6])])
+def test_groups_hold_what_is_multiples_of_one_another(p, names):
+    every, names = inside.triples(p), torch.tensor(names)
+    assert len(every) == p * (p * p - 1) and len({*map(tuple, every.tolist())}) == len(every) and (every[:, :2] != 0).any(1).all()
+    groups = inside.multiples(every, names).tolist()
+    group = dict(zip(map(tuple, every.tolist()), groups))
+    assert len(set(groups)) == p * (p + 1)
+    named, back = (lambda n: int(names[n])), {int(name): n for n, name in enumerate(names)}
+    for one in every.tolist()[::p]:
+        alike = {tuple(back[c * named(n) % p] for n in one) for c in range(1, p)}
+        assert {each for each in group if group[each] == group[tuple(one)]} == alike
+
+
+def test_variance_between_groups_is_what_means_explain():
+    values, groups = torch.randn(30, 3, generator=rng(6)), torch.randint(4, (30,), generator=rng(7))
+    explained = torch.stack([values[groups == group].mean(0) for group in groups])
+    left = ((values - explained).square().sum() / (values - values.mean(0)).square().sum()).item()
+    assert inside.between(values, groups) == pytest.approx(1 - left, abs=1e-5)
+    assert inside.between(groups[:, None].float(), groups) == pytest.approx(1)
+
+
+def test_the_stream_at_an_example_is_that_of_its_row():
+    net, rows, every = network(), some_rows(3, shots=2), inside.triples(7)
+    found = inside.after_rows(net, rows, every)
+    assert found.shape == (3, 3, len(every), 16)
+    for row, example in ((0, 5), (2, 300)):
+        tokens = torch.cat([rows.tokens[row], every[example]])[None]
+        for depth, resid in enumerate(inside.streams(net, tokens)):
+            torch.testing.assert_close(found[depth, row, example], resid[0, -1])
 
 
 def test_means_over_inputs_are_those_of_a_loop():

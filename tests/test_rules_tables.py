@@ -44,17 +44,20 @@ def test_the_course_names_last_and_best(seed):
     assert len(tables.course(untrained_seed(0))) == len(seeds.MAIN | seeds.OTHERS) * 4 * 3
 
 
-def test_right_answers_are_counted_with_and_without_a_match(seed):
-    found = tables.combining(seed)
-    for name, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
-        said = seed.run("plain").network()(rows.tokens)[:, -1].argmax(1)
-        assert found["plain", name] == (said == rows.answers[:, -1]).double().mean().item()
-    half = (analysis.factor_of(seed.matched())[:, seeds.MATCH] == 4).nonzero()[:, 0]
-    rows = Rows(7, *(each[half] for each in seed.matched()[1:]))
-    said = seed.run("plain").network()(rows.tokens)[:, -1].argmax(1)
-    assert found["plain", "factor 4"] == (said == rows.answers[:, -1]).double().mean().item()
-    assert found["ratio matching", "one match"] == found["regression", "no match"] == 1
-    assert found["ratio matching", "no match"] == pytest.approx(1 / 7)
+@pytest.mark.parametrize("tasks", ["seen tasks", "unseen tasks"])
+def test_right_answers_are_counted_with_and_without_a_match(seed, tasks):
+    found, depths, network = tables.combining(seed), tables.depths(seed), seed.run("plain").network()
+    for name, rows in (("one match", seed.matched(tasks=tasks)), ("no match", seed.unmatched(tasks))):
+        fits = ((rows.inputs[:, :, None] * seed.tasks(tasks)).sum(3) % 7 == rows.answers[..., None]).all(1)
+        assert fits.any(1).all()
+        right = network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]
+        assert found[f"plain, {tasks}", name] == depths[f"plain, {tasks}, {name}", "depth 4"] == right.double().mean().item()
+    half = (analysis.factor_of(seed.matched(tasks=tasks))[:, seeds.MATCH] == 4).nonzero()[:, 0]
+    rows = Rows(7, *(each[half] for each in seed.matched(tasks=tasks)[1:]))
+    right = network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]
+    assert found[f"plain, {tasks}", "factor 4"] == right.double().mean().item()
+    assert found[f"ratio matching, {tasks}", "one match"] == found[f"regression, {tasks}", "no match"] == 1
+    assert found[f"ratio matching, {tasks}", "no match"] == pytest.approx(1 / 7)
 
 
 def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
@@ -67,8 +70,8 @@ def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
 
     monkeypatch.setattr(tables, "answering", watched)
     found = tables.wrong_examples(seed)
-    assert len(found) == 5 * 2 * 2 and all(0 <= each <= 1 for each in found.values())
-    assert found["plain, another wrong", "moved"] == 0  # by no factor
+    assert len(found) == 2 * 5 * 2 * 2 and all(0 <= each <= 1 for each in found.values())
+    assert found["plain, seen tasks, another wrong", "moved"] == 0  # by no factor
     for i, name in ((0, "the match"), (2, "another")):
         whole, wrong = seen[i], seen[i + 1]
         hit = (whole.answers != wrong.answers).int()
@@ -82,19 +85,25 @@ def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
     after = network(changed.tokens)[:, -1].argmax(1)
     followed = (rows.answers[:, -1] + factor_of(rows)[:, seeds.MATCH] * by) % 7
     expected = (after == followed)[before].double().mean().item()
-    assert found["plain, the match wrong", "moved"] == pytest.approx(expected)
+    assert found["plain, unseen tasks, the match wrong", "moved"] == pytest.approx(expected)
 
 
 def test_every_head_and_depth_has_its_row(seed):
     assert {row for row, _ in tables.attention_by_kind(seed)} >= {"four layers, layer 4, head 2", "untrained, layer 1, head 1"}
     found = tables.exchanges(seed)
-    who = ("four layers", "untrained")
-    assert {row for row, _ in found} == {f"{arm}, {at}, depth {n}" for arm in who for at in tables.PLACES for n in range(5)}
+    assert {row for row, _ in found} == {
+        f"{arm}, {kind}{at}, depth {n}"
+        for arm in ("four layers", "untrained") for kind in ("", "same inputs, ") for at in tables.PLACES for n in range(5)
+    }  # fmt: skip
+    assert (
+        found["four layers, same inputs, the match's x and y, depth 0", "c z"]
+        == found["four layers, same inputs, its y, depth 0", "c z"]
+    )
     assert all(0 <= each <= 1 for each in found.values())
     heads = tables.heads(seed)
     assert (
         len(heads) == (4 + 2 + 1 + 4) * 2 + 4
-        and heads["one layer, whole", "right"] == tables.combining(seed)["one layer", "one match"]
+        and heads["one layer, whole", "right"] == tables.combining(seed)["one layer, unseen tasks", "one match"]
     )
     # at the last depth nothing but the question's y is read
     assert found["four layers, the match, depth 4", "c z"] == found["four layers, the match's z, depth 4", "c z"]
@@ -105,4 +114,18 @@ def test_waves_stand_beside_their_null(seed):
     assert all(0 < each <= 1 for each in found.values())
     rows = {row for row, _ in found}
     assert len(rows) == 5 + (4 + 2 + 1 + 4 + 4) * 2
+    eleven = {row for row, _ in tables.numbers(untrained_seed(seeds.SEEDS[0]))} - rows
+    assert eleven == {"11 numbers, embedding", *(f"11 numbers, layer {n}, head {h}" for n in range(1, 5) for h in (1, 2))}
     assert ("four layers, embedding", "sums, null") in found and ("four layers, layer 1, head 1", "largest wave") in found
+
+
+def test_examples_are_grouped_by_what_the_columns_name(seed):
+    found = tables.examples(seed)
+    assert {row for row, _ in found} == {
+        f"{arm}, depth {n}" for arm, network in seed.networks() for n in range(len(network.layers) + 1)
+    }
+    # the embedding of z alone says the answer, no line, and among multiples no more than among relabelled ones
+    assert found["plain, depth 0", "answers"] == pytest.approx(1) and found["plain, depth 0", "lines"] == pytest.approx(
+        0, abs=1e-6
+    )
+    assert all(0 <= each <= 1 + 1e-6 for each in found.values())

@@ -44,7 +44,7 @@ def _less(one, other):
 
 
 def _combining(arm: str, rows: str):
-    return lambda seed: seed["combining", arm, rows]
+    return lambda seed: seed["combining", f"{arm}, unseen tasks", rows]
 
 
 def _most_read(arm: str):
@@ -113,11 +113,11 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("a wrong match is followed", GROUP, PAPER,
           "The answer of the example that is a multiple of the question decides, times the factor.",
           "four layers, share of right answers that move as ratio matching says once the match is wrong",
-          lambda seed: seed["wrong examples", "four layers, the match wrong", "moved"], 0.7, of=SOURCE),
+          lambda seed: seed["wrong examples", "four layers, unseen tasks, the match wrong", "moved"], 0.7, of=SOURCE),
     Claim("another wrong example is not", GROUP, PAPER,
           "Other examples do not decide.",
           "four layers, share of right answers that stay once another example is wrong",
-          lambda seed: seed["wrong examples", "four layers, another wrong", "kept"], 0.8, of=SOURCE),
+          lambda seed: seed["wrong examples", "four layers, unseen tasks, another wrong", "kept"], 0.8, of=SOURCE),
     Claim("the match is read", GROUP, PAPER,
           "A head lets the question read the example that is a multiple of it.",
           "four layers, largest ratio over the heads: weight on the answer of a multiple, and of another direction",

@@ -113,19 +113,48 @@ def after_exchange(network: Network, base: Rows, source: Rows, depth: int, posit
 
 
 def outcomes(said: Tensor, base: Rows, source: Rows, example: int) -> dict[str, float]:
-    """Which answer is given after an exchange, as shares of the rows on which the four that the causal model knows differ.
+    """Which answer is given after an exchange, as shares of the rows on which those that the causal model knows differ.
 
     `c z` is that of the row itself; `c' z` has the factor of the other row, `c z'` the answer of its example, `c' z'` both.
+    Where the two rows have the same inputs there is one factor, and two answers.
     """
     factors = [factor_of(rows)[:, example] for rows in (base, source)]
     answers = [rows.answers[:, example] for rows in (base, source)]
-    named = {
-        f"c{prime * i} z{prime * j}": factors[i] * answers[j] % base.p
-        for i, j, prime in ((0, 0, "'"), (1, 0, "'"), (0, 1, "'"), (1, 1, "'"))
-    }
+    ways = ((0, 0), (0, 1)) if torch.equal(base.inputs, source.inputs) else ((0, 0), (1, 0), (0, 1), (1, 1))
+    named = {f"c{i * chr(39)} z{j * chr(39)}": factors[i] * answers[j] % base.p for i, j in ways}
     values = torch.stack(list(named.values()))
-    different = (values[:, None] != values).sum((0, 1)) == 12  # all four, in pairs both ways
+    different = (values[:, None] != values).sum((0, 1)) == len(ways) * (len(ways) - 1)  # in pairs both ways
     return {name: (said == value)[different].double().mean().item() for name, value in named.items()}
+
+
+def triples(p: int) -> Tensor:
+    """All examples x y z but those of the origin, (triple, 3)."""
+    every = torch.cartesian_prod(*[torch.arange(p)] * 3)
+    return every[(every[:, :2] != 0).any(1)]
+
+
+def multiples(triples: Tensor, names: Tensor) -> Tensor:
+    """Groups (triple,) of examples that are multiples of one another, each number n taken for names[n]; 0 must be itself."""
+    p, inverse = len(names), names.argsort()
+    turned = inverse[torch.arange(1, p)[:, None, None] * names[triples] % p]  # (factor, triple, 3)
+    return (turned @ torch.tensor([p * p, p, 1])).amin(0).unique(return_inverse=True)[1]
+
+
+def between(values: Tensor, groups: Tensor) -> float:
+    """The share of the variance of values (n, d) that lies between groups (n,)."""
+    values = values - values.mean(0)
+    sizes = groups.bincount()[:, None]
+    means = values.new_zeros(len(sizes), values.shape[1]).index_add(0, groups, values) / sizes
+    return ((means.square() * sizes).sum() / values.square().sum()).item()
+
+
+def after_rows(network: Network, rows: Rows, triples: Tensor) -> Tensor:
+    """The stream at z of each example, put after each of the rows, (depth, row, triple, d_model)."""
+    found = []
+    for context in rows.tokens:
+        tokens = torch.cat([context.expand(len(triples), -1), triples], 1)
+        found.append(torch.stack([resid[:, -1] for resid in streams(network, tokens)]))
+    return torch.stack(found, 1)
 
 
 def over_inputs(outputs: Tensor, rows: Rows) -> Tensor:

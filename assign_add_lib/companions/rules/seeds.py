@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import torch
+from torch import Tensor
 
 from .analysis import chosen_rows, matched_at, unmatched
 from .data import Rows, Split, draw_questions, draw_rows
@@ -23,11 +24,12 @@ MAIN = {  # arms that every seed has
     "one layer": {"plan": "lines", "depth": 1},
     "plain": {"plan": "plain", "depth": 4},
 }
+ELEVEN = "11 numbers"
 OTHERS = {  # arms of the first seed alone
     **{f"{n} tasks": {"plan": "lines", "depth": 4, "tasks": n} for n in FEWER},
     **{plan: {"plan": plan, "depth": 4} for plan in ("reversed", "one-line", "two-lines")},
     "random tasks": {"plan": "lines", "depth": 4, "way": "random"},
-    "11 numbers": {"plan": "lines", "depth": 4, "p": 11, "tasks": 96, "d_model": 128},
+    ELEVEN: {"plan": "lines", "depth": 4, "p": 11, "tasks": 96, "d_model": 128},
 }
 ROWS = 1000  # of each kind on which something is measured
 EXAMPLES = 8  # of a row that is taken apart: some rows have one match, some none
@@ -70,19 +72,23 @@ class RuleSeed:
         split = self.split
         return draw_rows(ROWS, examples + 1, split.p, split.unseen, split.shown, self.generator(1))
 
-    def any_question(self) -> Rows:
-        """Rows of unseen tasks whose last question is any input, shown in training or not."""
-        split = self.split
+    def any_question(self, arm: str = "four layers") -> Rows:
+        """Rows of tasks that an arm has not seen, whose last question is any input, shown in training or not."""
+        split = self.run(arm).split
         every = torch.ones_like(split.shown)
         return draw_questions(ROWS, EXAMPLES + 1, split.p, split.unseen, split.shown, every, self.generator(7))
 
-    def matched(self, of: int = 0) -> Rows:
-        """Rows of unseen tasks whose last question is a multiple of the example at MATCH alone; `of` draws others."""
-        return chosen_rows(ROWS, EXAMPLES + 1, self.split, self.split.unseen, matched_at(MATCH), self.generator(10 + of))
+    def tasks(self, name: str) -> Tensor:
+        """The tasks of training, or the others, by what their rows are called in tables."""
+        return {"seen tasks": self.split.seen, "unseen tasks": self.split.unseen}[name]
 
-    def unmatched(self) -> Rows:
-        """Rows of unseen tasks whose last question is a multiple of no example."""
-        return chosen_rows(ROWS, EXAMPLES + 1, self.split, self.split.unseen, unmatched, self.generator(2))
+    def matched(self, of: int = 0, tasks: str = "unseen tasks") -> Rows:
+        """Rows whose last question is a multiple of the example at MATCH alone; `of` draws others."""
+        return chosen_rows(ROWS, EXAMPLES + 1, self.split, self.tasks(tasks), matched_at(MATCH), self.generator(10 + of))
+
+    def unmatched(self, tasks: str = "unseen tasks") -> Rows:
+        """Rows whose last question is a multiple of no example."""
+        return chosen_rows(ROWS, EXAMPLES + 1, self.split, self.tasks(tasks), unmatched, self.generator(2))
 
 
 def seeds() -> dict[str, RuleSeed]:

@@ -2,23 +2,44 @@
 
 import pandas as pd
 import torch
+from torch import Tensor
 
 from ...engine.manifest import shipped_file
 from .analysis import Answering, accuracy_by_shots, answering, factor_of, following, read_by_kind
-from .data import Split
-from .inside import after_exchange, head_outputs, largest_wave, logarithms, outcomes, over_inputs, relabelled, waves, without_head
-from .seeds import EXAMPLES, MAIN, MATCH, ROWS, RuleSeed, Table
+from .data import Rows, Split, draw_rows, draw_tasks, line_of
+from .inside import (
+    after_exchange,
+    after_rows,
+    between,
+    head_outputs,
+    largest_wave,
+    logarithms,
+    multiples,
+    outcomes,
+    over_inputs,
+    relabelled,
+    streams,
+    triples,
+    waves,
+    without_head,
+)
+from .model import ASKED
+from .seeds import ELEVEN, EXAMPLES, MAIN, MATCH, ROWS, RuleSeed, Table
 from .solvers import accuracy, memory, ratio_matching, regression
 from .training import SETS, SHOTS
 
 SHIPPED = "companions/rules.csv"
 DRAWS = 200  # of a null
+CONTEXTS = 8  # rows after which an example is put
+TASKS = ("unseen tasks", "seen tasks")
+OTHER = MATCH + 2  # the place of an example that is no match
 PLACES = {  # positions of a row that is taken apart, by what stands there
     "the question": slice(3 * EXAMPLES, 3 * EXAMPLES + 2),
     "its y": slice(3 * EXAMPLES + 1, 3 * EXAMPLES + 2),
     "the match's x and y": slice(3 * MATCH, 3 * MATCH + 2),
     "the match's z": slice(3 * MATCH + 2, 3 * MATCH + 3),
     "the match": slice(3 * MATCH, 3 * MATCH + 3),
+    "another's z": slice(3 * OTHER + 2, 3 * OTHER + 3),
 }
 
 
@@ -55,27 +76,46 @@ def combining(seed: RuleSeed) -> Table:
 
     And with one match, how often by the factor.
     """
-    table, matched, unmatched = {}, seed.matched(), seed.unmatched()
-    factors = factor_of(matched)[:, MATCH]
-    networks = {arm: answering(network) for arm, network in seed.networks()}
-    for name, answer in (networks | _solvers(seed.split)).items():
-        right = accuracy(answer(matched)[:, -1], matched.answers[:, -1])
-        table[name, "one match"] = right.mean().item()
-        table |= {(name, f"factor {c}"): right[factors == c].mean().item() for c in range(2, matched.p)}
-        table[name, "no match"] = accuracy(answer(unmatched)[:, -1], unmatched.answers[:, -1]).mean().item()
+    networks = {arm: answering(network) for arm, network in seed.networks()} | _solvers(seed.split)
+    table = {}
+    for tasks in TASKS:
+        matched, unmatched = seed.matched(tasks=tasks), seed.unmatched(tasks)
+        factors = factor_of(matched)[:, MATCH]
+        for name, answer in networks.items():
+            right = accuracy(answer(matched)[:, -1], matched.answers[:, -1])
+            row = f"{name}, {tasks}"
+            table[row, "one match"] = right.mean().item()
+            table |= {(row, f"factor {c}"): right[factors == c].mean().item() for c in range(2, matched.p)}
+            table[row, "no match"] = accuracy(answer(unmatched)[:, -1], unmatched.answers[:, -1]).mean().item()
     return table
 
 
 def wrong_examples(seed: RuleSeed) -> Table:
     """What becomes of right answers where the match's answer, or that of another example, is made wrong: shares of these rows."""
-    table, rows = {}, seed.matched()
-    by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(3))
-    other = (MATCH + torch.randint(1, EXAMPLES, (ROWS,), generator=seed.generator(4))) % EXAMPLES
+    table = {}
+    for tasks in TASKS:
+        rows = seed.matched(tasks=tasks)
+        by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(3))
+        other = (MATCH + torch.randint(1, EXAMPLES, (ROWS,), generator=seed.generator(4))) % EXAMPLES
+        for arm, network in seed.networks():
+            for name, example in (("the match", torch.full_like(by, MATCH)), ("another", other)):
+                found = following(answering(network), rows, example, by)
+                before = found["before"].double().sum().clamp(min=1)
+                row = f"{arm}, {tasks}, {name} wrong"
+                table |= {(row, key): (found[key].double().sum() / before).item() for key in ("kept", "moved")}
+    return table
+
+
+def depths(seed: RuleSeed) -> Table:
+    """How often the stream at the last question, read out after each layer, has the right answer, with a match and without."""
+    table = {}
     for arm, network in seed.networks():
-        for name, example in (("the match", torch.full_like(by, MATCH)), ("another", other)):
-            found = following(answering(network), rows, example, by)
-            before = found["before"].double().sum().clamp(min=1)
-            table |= {(f"{arm}, {name} wrong", key): (found[key].double().sum() / before).item() for key in ("kept", "moved")}
+        for tasks in TASKS:
+            for name, rows in (("one match", seed.matched(tasks=tasks)), ("no match", seed.unmatched(tasks))):
+                for depth, resid in enumerate(streams(network, rows.tokens)):
+                    said = network.read_out(resid[:, ASKED][:, -1]).argmax(1)
+                    right = (said == rows.answers[:, -1]).double().mean().item()
+                    table[f"{arm}, {tasks}, {name}", f"depth {depth}"] = right
     return table
 
 
@@ -91,16 +131,45 @@ def attention_by_kind(seed: RuleSeed) -> Table:
 
 
 def exchanges(seed: RuleSeed) -> Table:
-    """Which answers follow when the stream of another row stands at some positions at a depth: four layers, and untrained."""
-    base, source, table = seed.matched(), seed.matched(1), {}
-    networks = dict(seed.networks())
+    """Which answers follow when the stream of another row stands at some positions at a depth: four layers, and untrained.
+
+    The other row is another one altogether, or has the same inputs and another task.
+    """
+    base, table, networks = seed.matched(), {}, dict(seed.networks())
+    other_task = Rows.solve(base.p, draw_tasks(ROWS, seed.split.unseen, seed.generator(8)), base.inputs)
     for arm in ("four layers", "untrained"):
-        for depth in range(len(networks[arm].layers) + 1):
-            for name, positions in PLACES.items():
-                said = after_exchange(networks[arm], base, source, depth, positions)
-                found = outcomes(said, base, source, MATCH)
-                table |= {(f"{arm}, {name}, depth {depth}", answer): share for answer, share in found.items()}
+        for kind, source in (("", seed.matched(1)), ("same inputs, ", other_task)):
+            for depth in range(len(networks[arm].layers) + 1):
+                for name, positions in PLACES.items():
+                    said = after_exchange(networks[arm], base, source, depth, positions)
+                    found = outcomes(said, base, source, MATCH)
+                    table |= {(f"{arm}, {kind}{name}, depth {depth}", answer): share for answer, share in found.items()}
     return table
+
+
+def examples(seed: RuleSeed) -> Table:
+    """How the stream at an example's z is shared out between groups of examples, by depth, after rows of three.
+
+    Between those that are multiples of one another, with what 95% of relabelled numbers stay below; between lines; and between
+    the answers z alone.
+    """
+    split, table = seed.split, {}
+    every, names = triples(split.p), torch.arange(split.p)
+    orders = relabelled(names[:, None], seed.generator(9), DRAWS)[..., 0]
+    drawn = [multiples(every, each) for each in orders]
+    groups = {"multiples": multiples(every, names), "lines": line_of(every[:, :2], split.p), "answers": every[:, 2]}
+    rows = draw_rows(CONTEXTS, 3, split.p, split.unseen, split.shown, seed.generator(10))
+    for arm, network in seed.networks():
+        for depth, values in enumerate(after_rows(network, rows, every)):
+            row = f"{arm}, depth {depth}"
+            table |= {(row, name): _mean_share(values, of) for name, of in groups.items()}
+            table[row, "multiples, null"] = torch.tensor([_mean_share(values, of) for of in drawn]).quantile(0.95).item()
+    return table
+
+
+def _mean_share(values: Tensor, groups: Tensor) -> float:
+    """The share of the variance between groups, in the mean over rows (row, n, d)."""
+    return sum(between(each, groups) for each in values) / len(values)
 
 
 def heads(seed: RuleSeed) -> Table:
@@ -122,11 +191,13 @@ def numbers(seed: RuleSeed) -> Table:
     And the largest wave over (log x, log y) of each head's mean output, with the same null: in it, both numbers of an input
     are taken for other powers, the same for both.
     """
-    table, rows = {}, seed.any_question()
-    log = logarithms(rows.p)
-    orders = relabelled(log[:, None], seed.generator(5), DRAWS)[..., 0]
-    for arm, network in seed.networks():
-        embedding = network.embed.weight
+    asked = [(arm, network, seed.any_question()) for arm, network in seed.networks()]
+    if ELEVEN in seed.arms:
+        asked.append((ELEVEN, seed.run(ELEVEN).network(), seed.any_question(ELEVEN)))
+    table = {}
+    for arm, network, rows in asked:
+        log, embedding = logarithms(rows.p), network.embed.weight
+        orders = relabelled(log[:, None], seed.generator(5), DRAWS)[..., 0]
         null = relabelled(embedding, seed.generator(6), DRAWS)
         for group in ("sums", "products"):
             table[f"{arm}, embedding", f"{group}, largest wave"] = waves(embedding, group).max().item()
@@ -146,8 +217,10 @@ MEASURES = {
     "course": course,
     "combining": combining,
     "wrong examples": wrong_examples,
+    "depths": depths,
     "reading": attention_by_kind,
     "exchanges": exchanges,
+    "examples": examples,
     "heads": heads,
     "numbers": numbers,
 }
