@@ -21,6 +21,10 @@ def some_rows(n=300, shots=6, seed=0, lines=2):
     return draw_rows(n, shots, 7, all_pairs(7), EVERY, rng(seed), lines)
 
 
+def drawing(shots, tasks, generator, shown=EVERY):
+    return lambda n: draw_rows(n, shots, 7, tasks, shown, generator)
+
+
 def network(depth=2):
     torch.manual_seed(0)
     return Network(7, depth, 16, 2, std=0.4).requires_grad_(False)
@@ -115,7 +119,7 @@ def test_streams_at_questions_lead_to_the_logits():
 def test_matched_rows_have_one_match_where_it_is_wanted():
     split = Split.draw(7, 40, "rectangles", 0.8, 0)
     for example in (0, 3):
-        rows = analysis.chosen_rows(100, 5, split, split.unseen, analysis.matched_at(example), rng(example))
+        rows = analysis.chosen_rows(100, drawing(5, split.unseen, rng(example), split.shown), analysis.matched_at(example))
         factors = analysis.factor_of(rows)
         assert len(rows.answers) == 100 and (factors[:, example] > 1).all()
         assert not factors[:, [place for place in range(4) if place != example]].any()
@@ -123,9 +127,18 @@ def test_matched_rows_have_one_match_where_it_is_wanted():
 
 
 def test_unmatched_rows_are_answered_by_regression_alone():
-    split = Split(7, all_pairs(7), EVERY)
     drawn = draw_rows(3000, 4, 7, all_pairs(7), EVERY, rng(0))
     ratio, solved = (solver(drawn)[:, -1].amax(1) for solver in (ratio_matching, regression))
     assert torch.equal(analysis.unmatched(drawn), (ratio < 0.5) & (solved > 0.5))
-    rows = analysis.chosen_rows(50, 4, split, all_pairs(7), analysis.unmatched, rng(1))
+    rows = analysis.chosen_rows(50, drawing(4, all_pairs(7), rng(1)), analysis.unmatched)
     assert len(rows.answers) == 50 and analysis.unmatched(rows).all()
+
+
+@pytest.mark.parametrize("lines", [2, 4])
+def test_lines_of_examples_are_counted_without_the_origin(lines):
+    drawn = draw_rows(2000, 6, 7, all_pairs(7), EVERY, rng(2))
+    kept, alone = analysis.unmatched_on(lines)(drawn).tolist(), analysis.unmatched(drawn).tolist()
+    for row, inputs in enumerate(drawn.inputs.tolist()):
+        slopes = {"steep" if x == 0 else y * pow(x, -1, 7) % 7 for x, y in inputs[:-1] if (x, y) != (0, 0)}
+        assert kept[row] == (alone[row] and len(slopes) == lines)
+    assert sum(kept) > 20

@@ -5,7 +5,7 @@ import torch
 
 from assign_add_lib.companions.rules import inside
 from assign_add_lib.companions.rules.analysis import chosen_rows, factor_of, matched_at
-from assign_add_lib.companions.rules.data import Rows, Split, all_pairs, draw_rows
+from assign_add_lib.companions.rules.data import Rows, all_pairs, draw_rows
 from assign_add_lib.companions.rules.model import Network
 
 EVERY = torch.ones(49, dtype=torch.bool)
@@ -25,7 +25,8 @@ def some_rows(n=40, shots=5, seed=0):
 
 
 def matched(n=60, shots=5, example=1, seed=0):
-    return chosen_rows(n, shots, Split(7, all_pairs(7), EVERY), all_pairs(7), matched_at(example), rng(seed))
+    generator = rng(seed)
+    return chosen_rows(n, lambda many: draw_rows(many, shots, 7, all_pairs(7), EVERY, generator), matched_at(example))
 
 
 @pytest.mark.parametrize("p", [5, 7, 11, 29])

@@ -5,7 +5,7 @@ import torch
 from rules import untrained_seed
 
 from assign_add_lib.companions.rules import seeds
-from assign_add_lib.companions.rules.analysis import factor_of, unmatched
+from assign_add_lib.companions.rules.analysis import factor_of, unmatched, unmatched_on
 from assign_add_lib.companions.rules.data import index_of
 
 
@@ -30,6 +30,7 @@ def test_rows_are_of_unseen_tasks_and_the_same_each_time(monkeypatch):
     assert (factor_of(drawn["matched"])[:, seeds.MATCH] > 1).all() and unmatched(drawn["unmatched"]).all()
     assert not split.shown[index_of(drawn["any_question"].inputs[:, -1], 7)].all()
     assert not torch.equal(seed.matched(1).tokens, seed.matched().tokens)
+    assert unmatched_on(3)(seed.unmatched_on(3)).all()
 
 
 def test_networks_are_those_of_the_main_arms_and_an_untrained_one():

@@ -8,6 +8,7 @@ import torch
 from assign_add_lib.companions.rules.data import Rows, all_pairs, draw_inputs
 from assign_add_lib.companions.rules.solvers import (
     accuracy,
+    elimination,
     expected_ratio_matching,
     expected_regression,
     memory,
@@ -74,6 +75,29 @@ def test_memory_asks_the_tasks_that_fit_most():
         misfits += max(fits) < len(examples)
         assert found[row, shot].tolist() == pytest.approx([said.count(z) / len(said) for z in range(5)])
     assert misfits > 100
+
+
+@pytest.mark.parametrize("p, shots", [(5, 4), (7, 6)])
+def test_elimination_strikes_out_the_answers_that_came(p, shots):
+    rows = some_rows(p, n=200, shots=shots)
+    found, matched, alike = elimination(rows), ratio_matching(rows), 0
+    for row, shot, examples, question in questions(rows):
+        x, y = question
+        units = {}
+        for (u, v), z in examples:
+            if u:
+                units[v * pow(u, -1, p) % p] = z * pow(u, -1, p) % p
+        flat = len(units) > 1 and len({*units.values()}) == 1
+        left = {*units.values()} if flat else {*range(p)} - {*units.values()}
+        alike += flat
+        if matched[row, shot].max() > 1.5 / p:
+            expected = matched[row, shot].tolist()
+        elif x == 0:
+            expected = [1 / p] * p
+        else:
+            expected = [1 / len(left) if z * pow(x, -1, p) % p in left else 0 for z in range(p)]
+        assert found[row, shot].tolist() == pytest.approx(expected)
+    assert alike > 20
 
 
 @pytest.mark.parametrize("examples", [0, 1, 2])

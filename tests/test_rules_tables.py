@@ -60,6 +60,16 @@ def test_right_answers_are_counted_with_and_without_a_match(seed, tasks):
     assert found[f"ratio matching, {tasks}", "no match"] == pytest.approx(1 / 7)
 
 
+def test_rows_without_a_match_are_counted_by_the_lines_of_their_examples(seed):
+    found, rows = tables.lines(seed), seed.unmatched_on(5, "seen tasks")
+    assert len(found) == (5 + 4) * 2 * len(tables.LINES)
+    right = seed.run("one layer").network()(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]
+    assert found["one layer, seen tasks", "5 lines"] == pytest.approx(right.double().mean().item())
+    assert all(found[f"regression, {tasks}", f"{n} lines"] == 1 for tasks in tables.TASKS for n in tables.LINES)
+    struck = [found["elimination, unseen tasks", f"{n} lines"] for n in tables.LINES]
+    assert struck == sorted(struck) and 0.15 < struck[0] < 0.3 < struck[-1] < 0.7
+
+
 def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
     seen = []
     answering = tables.answering

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
-from .data import Rows, Split, draw_questions, draw_rows, line_of
+from .data import Rows, Split, draw_questions, line_of
 from .model import ASKED, Network
 from .solvers import accuracy
 
@@ -50,15 +51,15 @@ def factor_of(rows: Rows) -> Tensor:
     return torch.where(fits.any(0) & ((x != 0) | (y != 0))[:, :-1], fits.int().argmax(0), 0)
 
 
-def chosen_rows(n: int, shots: int, split: Split, tasks: Tensor, keep: Keep, generator: torch.Generator) -> Rows:
-    """n rows of tasks (task, 2) on the training inputs, those that `keep` says, of as many as it takes."""
+def chosen_rows(n: int, draw: Callable[[int], Rows], keep: Keep) -> Rows:
+    """n rows, those that `keep` says, of as many as it takes to draw."""
     kept: list[Rows] = []
     while sum(len(each.answers) for each in kept) < n:
-        drawn = draw_rows(4 * n, shots, split.p, tasks, split.shown, generator)
+        drawn = draw(4 * n)
         good = keep(drawn)
-        kept.append(Rows(split.p, drawn.inputs[good], drawn.answers[good]))
+        kept.append(drawn._replace(inputs=drawn.inputs[good], answers=drawn.answers[good]))
     inputs, answers = (torch.cat([getattr(each, name) for each in kept])[:n] for name in ("inputs", "answers"))
-    return Rows(split.p, inputs, answers)
+    return Rows(drawn.p, inputs, answers)
 
 
 def matched_at(example: int) -> Keep:
@@ -77,6 +78,17 @@ def unmatched(rows: Rows) -> Tensor:
     examples, question = line[:, :-1], line[:, -1:]
     several = examples.amax(1) != torch.where(examples >= 0, examples, rows.p + 1).amin(1)
     return (question[:, 0] >= 0) & (examples != question).all(1) & (examples >= 0).any(1) & several
+
+
+def unmatched_on(lines: int) -> Keep:
+    """As `unmatched`, where the examples but those of the origin lie on exactly so many lines."""
+
+    def keep(rows: Rows) -> Tensor:
+        line = line_of(rows.inputs[:, :-1], rows.p)
+        different = (one_hot(line.clamp(min=0), rows.p + 1) * (line >= 0)[..., None]).amax(1).sum(1)
+        return unmatched(rows) & (different == lines)
+
+    return keep
 
 
 def altered(rows: Rows, example: Tensor, by: Tensor) -> Rows:

@@ -135,9 +135,9 @@ def draw_rows(rows: int, shots: int, p: int, tasks: Tensor, allowed: Tensor, gen
 
 
 def draw_questions(
-    rows: int, shots: int, p: int, tasks: Tensor, allowed: Tensor, asked: Tensor, generator: torch.Generator
+    rows: int, shots: int, p: int, tasks: Tensor, allowed: Tensor, asked: Tensor, generator: torch.Generator, lines: int = 0
 ) -> Rows:
-    """Rows whose examples are of allowed inputs and whose last question is one of those asked, both (p * p,)."""
+    """Rows whose examples are of allowed inputs, on so many lines, and whose last question is one of those asked (p * p,)."""
     drawn = draw_tasks(rows, tasks, generator)
-    inputs = [draw_inputs(rows, n, p, mask, generator) for n, mask in ((shots - 1, allowed), (1, asked))]
-    return Rows.solve(p, drawn, torch.cat(inputs, 1))
+    examples = draw_inputs(rows, shots - 1, p, allowed, generator, lines)
+    return Rows.solve(p, drawn, torch.cat([examples, draw_inputs(rows, 1, p, asked, generator)], 1))

@@ -5,13 +5,13 @@ rows.  Of a run the last step counts, whatever it gives, and beside it the best 
 before the runs were made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import torch
 from torch import Tensor
 
-from .analysis import chosen_rows, matched_at, unmatched
+from .analysis import chosen_rows, matched_at, unmatched, unmatched_on
 from .data import Rows, Split, draw_questions, draw_rows
 from .model import Network
 from .training import RuleConfig, RuleRun, load_rules
@@ -84,11 +84,21 @@ class RuleSeed:
 
     def matched(self, of: int = 0, tasks: str = "unseen tasks") -> Rows:
         """Rows whose last question is a multiple of the example at MATCH alone; `of` draws others."""
-        return chosen_rows(ROWS, EXAMPLES + 1, self.split, self.tasks(tasks), matched_at(MATCH), self.generator(10 + of))
+        return chosen_rows(ROWS, self._drawing(tasks, 10 + of), matched_at(MATCH))
 
     def unmatched(self, tasks: str = "unseen tasks") -> Rows:
         """Rows whose last question is a multiple of no example."""
-        return chosen_rows(ROWS, EXAMPLES + 1, self.split, self.tasks(tasks), unmatched, self.generator(2))
+        return chosen_rows(ROWS, self._drawing(tasks, 2), unmatched)
+
+    def unmatched_on(self, lines: int, tasks: str = "unseen tasks") -> Rows:
+        """The same, where the examples lie on exactly so many lines through the origin, or on it."""
+        return chosen_rows(ROWS, self._drawing(tasks, 20 + lines, lines), unmatched_on(lines))
+
+    def _drawing(self, tasks: str, of: int, lines: int = 0) -> Callable[[int], Rows]:
+        """What draws rows of tasks, by a stream of their own."""
+        split, generator = self.split, self.generator(of)
+        shown = split.shown
+        return lambda n: draw_questions(n, EXAMPLES + 1, split.p, self.tasks(tasks), shown, shown, generator, lines)
 
 
 def seeds() -> dict[str, RuleSeed]:

@@ -77,6 +77,27 @@ def memory(rows: Rows, tasks: Tensor) -> Tensor:
     return (one_hot(answers, rows.p) * best[..., None]).sum(2) / best.sum(2, keepdim=True)
 
 
+def elimination(rows: Rows) -> Tensor:
+    """Where the question is no multiple, any answer that no example has, all scaled to x = 1; never two examples together.
+
+    Scaled to x = 1, the answers a + b y of a rule are all different, or all the same if b is 0.  What is known of inputs with
+    x = 0 is not used.  A match is used as in `ratio_matching`.
+    """
+    p, (x, y) = rows.p, rows.inputs.unbind(2)
+    inverse = inverses(p).to(x.device)
+    unit, there = inverse[x] * rows.answers % p, (x != 0)[..., None]
+    seen = one_hot(unit, p) * there  # (row, shot, answer)
+    on = one_hot(inverse[x] * y % p, p) * there  # (row, shot, line)
+    before = lambda counts: (counts.cumsum(1) - counts > 0).sum(2)  # noqa: E731
+    same = ((before(seen) == 1) & (before(on) > 1))[..., None]
+    used = seen.cumsum(1) - seen > 0
+    left = torch.where(same, used, ~used).double()
+    left = left.gather(2, inverse[x][..., None] * torch.arange(p, device=x.device) % p)  # back to the question's own x
+    found = torch.where(there, left / left.sum(2, keepdim=True), 1 / p)
+    matched = ratio_matching(rows)
+    return torch.where((matched == 1 / p).all(2, keepdim=True), found, matched)
+
+
 def accuracy(probabilities: Tensor, answers: Tensor) -> Tensor:
     """The chance (...) that the likeliest of the answers (..., p), at random where several are, is the right one (...)."""
     best = probabilities == probabilities.amax(-1, keepdim=True)

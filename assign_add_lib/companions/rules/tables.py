@@ -25,11 +25,12 @@ from .inside import (
 )
 from .model import ASKED
 from .seeds import ELEVEN, EXAMPLES, MAIN, MATCH, ROWS, RuleSeed, Table
-from .solvers import accuracy, memory, ratio_matching, regression
+from .solvers import accuracy, elimination, memory, ratio_matching, regression
 from .training import SETS, SHOTS
 
 SHIPPED = "companions/rules.csv"
 DRAWS = 200  # of a null
+LINES = range(2, 7)  # through the origin, on which the examples of a row lie
 CONTEXTS = 8  # rows after which an example is put
 TASKS = ("unseen tasks", "seen tasks")
 OTHER = MATCH + 2  # the place of an example that is no match
@@ -87,6 +88,18 @@ def combining(seed: RuleSeed) -> Table:
             table[row, "one match"] = right.mean().item()
             table |= {(row, f"factor {c}"): right[factors == c].mean().item() for c in range(2, matched.p)}
             table[row, "no match"] = accuracy(answer(unmatched)[:, -1], unmatched.answers[:, -1]).mean().item()
+    return table
+
+
+def lines(seed: RuleSeed) -> Table:
+    """How often networks and solvers are right where no example is a multiple of the question, by the lines of the examples."""
+    networks = {arm: answering(network) for arm, network in seed.networks()}
+    table = {}
+    for tasks in TASKS:
+        for n in LINES:
+            rows = seed.unmatched_on(n, tasks)
+            for name, answer in (networks | _solvers(seed.split) | {"elimination": elimination}).items():
+                table[f"{name}, {tasks}", f"{n} lines"] = accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
     return table
 
 
@@ -216,6 +229,7 @@ MEASURES = {
     "shots": shots,
     "course": course,
     "combining": combining,
+    "lines": lines,
     "wrong examples": wrong_examples,
     "depths": depths,
     "reading": attention_by_kind,
