@@ -63,9 +63,10 @@ def _row(rule: Sequence[int], inputs: Sequence[Sequence[int]], p: int) -> Rows:
 
 def _head(source: RuleRun | RuleLearner, asked: tuple[int, int] | None) -> list[int]:
     """The layer and head that are asked, once they are found to be there; by default the first of the last layer."""
-    layer, head = asked or (source.config.depth, 1)
-    if not (1 <= layer <= source.config.depth and 1 <= head <= source.config.heads):
-        raise ValueError(f"there is no head {head} in layer {layer} of {source.config.depth} layers of {source.config.heads} heads")
+    layers, heads = source.config.depth, source.config.heads
+    layer, head = asked or (layers, 1)
+    if not (1 <= layer <= layers and 1 <= head <= heads):
+        raise ValueError(f"there is no head {head} in layer {layer}; there are {layers} layers of {heads} heads")
     return [layer, head]
 
 
@@ -90,9 +91,10 @@ def _handed(source: RuleRun | RuleLearner) -> dict:
 
 
 def _still(rows: Rows, networks: Mapping[str, Network]) -> str:
-    """The row, what the first network says of its question, and what all do: for print, and for a page before its script has run."""
+    """The row and what the networks say of its question, the first in a sentence: for print, and before a script has run."""
     with torch.no_grad():
-        odds = torch.stack([network(rows.tokens)[0, -1].softmax(0) for network in networks.values()])
+        tokens = ((network, rows.tokens.to(network.embed.weight.device)) for network in networks.values())
+        odds = torch.stack([network(each)[0, -1].softmax(0).cpu() for network, each in tokens])
     *examples, (x, y) = rows.inputs[0].tolist()
     many = "1 example" if len(examples) == 1 else f"{len(examples)} examples"
     sentence = f"On ({x},\u00a0{y}), after {many}, {saying(odds[0], int(rows.answers[0, -1]))}"

@@ -14,8 +14,8 @@ const MOST = 8; // examples of a row
 const WAITS = "Fetching the network …";
 const ROWS = { page: "of this page", unseen: "of a rule that training never showed", seen: "of a rule that training showed" };
 
-/** The numbers from 1 on to choose from. */
-const upTo = (most) => Array.from({ length: most }, (_, i) => make("option", { text: String(i + 1) }));
+const option = (text, value) => make("option", { text: String(text), value });
+const upTo = (most) => Array.from({ length: most }, (_, i) => option(i + 1, i + 1));
 
 /** What an algorithm says of the row. */
 const said = ({ head, lines }) => make("p", {}, make("strong", { text: head }), ...lines.map((line) => make("span", { text: ` ${line}` })));
@@ -61,8 +61,9 @@ class RulesFromExamples extends HTMLElement {
     this.bars = Array.from({ length: p }, () => ({ odds: make("span"), bar: make("div", { class: "bar" }), by: make("td") }));
     this.append(part("live", "div", { class: "live-view" },
       make("div", { class: "controls" },
-        ...(networks.length > 1 ? [labelled("Network", part("networks", "select", {}, ...networks.map(({ name }, i) => make("option", { value: i, text: name }))))] : []),
-        labelled("Row", part("of", "select", {}, ...Object.entries(ROWS).map(([value, text]) => make("option", { value, text })))), labelled("Seed", part("seed", "input", { type: "number", min: 0, max: 9999, value: 0 })),
+        ...(networks.length > 1 ? [labelled("Network", part("networks", "select", {}, ...networks.map(({ name }, i) => option(name, i))))] : []),
+        labelled("Row", part("of", "select", {}, ...Object.entries(ROWS).map(([of, words]) => option(words, of)))),
+        labelled("Seed", part("seed", "input", { type: "number", min: 0, max: 9999, value: 0 })),
         labelled("Examples", part("many", "select", {}, ...upTo(MOST))),
         part("draw", "button", { type: "button", text: "Draw another row" }), part("undo", "button", { type: "button", text: "Undo all changes" })),
       part("rule", "p", { class: "rule" }),
@@ -78,8 +79,8 @@ class RulesFromExamples extends HTMLElement {
       this.#show();
       this.#load();
     });
-    for (const drawn of [this.of, this.seed, this.many]) drawn.addEventListener("change", () => this.#open());
-    for (const looked of [this.layer, this.head]) looked.addEventListener("change", () => this.#show());
+    for (const drawn of [this.of, this.seed]) drawn.addEventListener("change", () => this.#open());
+    for (const shown of [this.many, this.layer, this.head]) shown.addEventListener("change", () => this.#show());
     this.draw.addEventListener("click", () => {
       if (this.of.value === "page") this.of.value = "unseen";
       else this.seed.value = (this.seed.valueAsNumber + 1) % 10_000;
@@ -111,7 +112,7 @@ class RulesFromExamples extends HTMLElement {
 
   /** Take the row as it was opened or drawn, all of it right and shown. */
   #hold() {
-    const { rule, question, inputs } = this.#first, examples = inputs.slice(0, Number(this.many.value));
+    const { rule, question, inputs } = this.#first, examples = inputs.slice(0, MOST);
     this.#row = { rule, question: { ...question }, examples: examples.map((input) => ({ ...input, by: 0, shown: true })) };
     this.#show();
   }
@@ -146,29 +147,36 @@ class RulesFromExamples extends HTMLElement {
 
   /** Show the row as it is now, and all that is said of it. */
   #show() {
-    const { p } = this.#data, { rule, question, examples } = this.#row, right = answerOf(rule, question, p);
-    const shown = examples.map((example, place) => ({ ...example, place, z: (answerOf(rule, example, p) + example.by) % p })).filter((each) => each.shown);
-    const solved = { "ratio matching": ratioMatching(shown, question, p), regression: regression(shown, question, p) };
+    const { p } = this.#data, { rule, question, examples } = this.#row, right = answerOf(rule, question, p), many = Number(this.many.value);
+    const solved = examples.slice(0, many).map((example, place) => ({ ...example, place, z: (answerOf(rule, example, p) + example.by) % p }));
+    const shown = solved.filter((example) => example.shown);
+    const solvers = { "ratio matching": ratioMatching(shown, question, p), regression: regression(shown, question, p) };
     this.cards.forEach((card, place) => {
-      card.root.hidden = place >= examples.length;
-      if (!card.root.hidden) card.show(examples[place], rule);
+      card.root.hidden = place >= many;
+      card.show(examples[place], rule);
     });
     [this.x.value, this.y.value] = [question.x, question.y];
     this.rule.textContent = this.#known(rule, question);
-    this.says.replaceChildren(...[...Object.values(solved), determined(shown, question, p)].map(said));
+    this.says.replaceChildren(...[...Object.values(solvers), determined(shown, question, p)].map(said));
     const acts = this.#weights && traceRow(this.#weights, [...shown.flatMap(({ x, y, z }) => [x, y, z]), question.x, question.y]);
+    const odds = acts && softmax(acts.logits.subarray(-p), p);
     this.#showReading(acts, shown);
-    const odds = acts && softmax(acts.logits.subarray(-p), p), answer = odds && largest(odds);
+    this.#showOdds(odds, right, solvers);
+    if (!odds) return (this.verdict.textContent = this.error.textContent ? "" : WAITS);
+    const wrong = shown.filter(({ by }) => by).length, after = shown.length === 1 ? "1 example" : `${shown.length || "no"} examples`;
+    this.verdict.replaceChildren(`On ${pair(question)}, after ${after}${wrong ? `, ${wrong} of them wrong` : ""}, `, ...saying(odds, right));
+  }
+
+  /** Show the network's probabilities, where there are any, and who says each number. */
+  #showOdds(odds, right, solvers) {
+    const answer = odds && largest(odds), voted = Object.entries(solvers);
     this.bars.forEach(({ bar, odds: number, by }, z) => {
+      const others = voted.flatMap(([name, { votes }]) => (votes[z] ? [name] : []));
       bar.style.width = odds ? `${4 * odds[z]}rem` : 0;
       number.textContent = odds ? odds[z].toFixed(2) : "";
+      by.textContent = [...(z === answer ? ["network"] : []), ...(z === right ? ["hidden rule"] : []), ...others].join(", ");
       by.parentElement.classList.toggle("most", z === answer);
-      const who = { network: z === answer, "hidden rule": z === right, ...Object.fromEntries(Object.entries(solved).map(([name, { votes }]) => [name, votes[z]])) };
-      by.textContent = Object.keys(who).filter((name) => who[name]).join(", ");
     });
-    if (!odds) return (this.verdict.textContent = this.error.textContent ? "" : WAITS);
-    const wrong = shown.filter(({ by }) => by).length, many = shown.length === 1 ? "1 example" : `${shown.length || "no"} examples`;
-    this.verdict.replaceChildren(`On ${pair(question)}, after ${many}${wrong ? `, ${wrong} of them wrong` : ""}, `, ...saying(odds, right));
   }
 
   /** What training showed of a rule and of a question. */
