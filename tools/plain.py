@@ -52,7 +52,8 @@ PLAIN = re.compile(
 )
 
 # What of a stored view waits for the site's script: the control and the data behind it.
-LIFELESS = re.compile(r'<div class="control".*?</div>|<script\b.*?</script>|</?assign-add\b.*?>', re.DOTALL)
+LIVE = "assign-add|rules-from-examples"
+LIFELESS = re.compile(rf'<div class="control".*?</div>|<script\b.*?</script>|</?(?:{LIVE})\b.*?>', re.DOTALL)
 REVIVE = " Run the cell to bring this view to life."
 
 
