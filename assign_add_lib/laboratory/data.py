@@ -30,7 +30,8 @@ def forms(world: World, *places: tuple[int, ...] | None) -> Tensor:
     """
     V = world.n_variables
     table = torch.zeros((V + 1,) * world.operands)
-    table[torch.meshgrid(*(torch.tensor([V] if each is None else list(each), dtype=torch.long) for each in places), indexing="ij")] = 1
+    chosen = [torch.tensor([V] if each is None else list(each), dtype=torch.long) for each in places]
+    table[torch.meshgrid(*chosen, indexing="ij")] = 1
     index = torch.meshgrid(*(torch.arange(V + 1),) * world.operands, indexing="ij")
     for one, other in itertools.combinations(index, 2):
         table[(one == other) & (one < V)] = 0
@@ -199,27 +200,29 @@ def evaluation_populations(world: World, split: Tensor) -> dict[str, Population]
     variable in a place where it never stood; with several variables, (m) of them.  *unasked* and *unseen*: trained tuples, one
     variable that is only ever a distractor in training, or in no training problem.  *chain*: all variables asked for are links.
     """
-    laws: dict[str, tuple[Tensor, Tensor]] = {}
+    asked, known, V = world.asked, world.n_variables - world.unseen, world.n_variables
+    sides, laws = _sides(world), {}
 
-    def add(name: str, table: Tensor, tuples: Tensor) -> None:
+    def add(name: str, lists: list[tuple[int, ...] | None], tuples: Tensor) -> None:
+        table = forms(world, *lists)
         laws[name] = (laws[name][0] + table if name in laws else table, tuples)
 
     for many, places in sorted((sum(each), each) for each in itertools.product((False, True), repeat=world.operands)):
         for out in itertools.product((0, 1), repeat=many):
             which = iter(out)
-            table = forms(world, *(_sides(world)[i][next(which)] if variable else None for i, variable in enumerate(places)))
+            lists = [side[next(which)] if variable else None for side, variable in zip(sides, places)]
             if sum(out):
-                add(f"{many}-var var-restricted" + (f" ({sum(out)})" if many > 1 else ""), table, split)
+                add(f"{many}-var var-restricted" + f" ({sum(out)})" * (many > 1), lists, split)
             else:
-                add(f"{many}-var train", table, split)
-                add(f"{many}-var add-restricted", table, ~split)
-        for name, first, last in (("unasked", world.asked, -world.unseen or None), ("unseen", world.n_variables - world.unseen, None)):
-            if many == 1 and (there := tuple(range(world.n_variables))[first:last]):
-                add(f"1-var {name}", forms(world, *(there if variable else None for variable in places)), split)
-    order = sorted(laws, key=lambda name: (name[0], list(laws).index(name)))
-    found = {name: Population(world, *laws[name]) for name in order}
+                add(f"{many}-var train", lists, split)
+                add(f"{many}-var add-restricted", lists, ~split)
+        for name, variables in (("unasked", range(asked, known)), ("unseen", range(known, V))):
+            if many == 1 and variables:
+                add(f"1-var {name}", [tuple(variables) if variable else None for variable in places], split)
+    found = {name: Population(world, *law) for name, law in laws.items()}
     if world.links:
-        found |= {name.replace("-var", "-var chain"): replace(found[name], chained=1.0) for name in order if name[0] > "0"}
+        chains = {name.replace("-var", "-var chain", 1): law for name, law in found.items() if not name.startswith("0")}
+        found |= {name: replace(law, chained=1.0) for name, law in chains.items()}
     return {name: law for name, law in found.items() if law}
 
 
@@ -227,3 +230,12 @@ def evaluation_sets(world: World, split: Tensor, size: int = 1000, seed: int = 1
     """The evaluation sets, `size` problems each, always the same."""
     generator = torch.Generator().manual_seed(seed)
     return {name: law.sample(size, generator) for name, law in evaluation_populations(world, split).items()}
+
+
+def constants(world: World, most: int = 20_000, seed: int = 6) -> tuple[Tensor, Tensor]:
+    """All tuples of numbers, or so many drawn of them, (n, operands), and a sequence (n, length) that reckons with each."""
+    generator = torch.Generator().manual_seed(seed)
+    numbers = torch.cartesian_prod(*(torch.arange(world.n_numbers),) * world.operands)
+    if len(numbers) > most:
+        numbers = numbers[torch.randint(len(numbers), (most,), generator=generator)]
+    return numbers, lay_out(world, torch.full_like(numbers, world.n_variables), numbers, 0.0, generator).tokens

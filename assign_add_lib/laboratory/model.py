@@ -93,15 +93,12 @@ class Network(nn.Module):
         rows = torch.cat([path.table for path in paths])
         found = torch.einsum("bd,hde,re->bhr", x, QK[-1], rows).unflatten(2, (len(paths), -1))
         looked = self._look_up(found.flatten(1, 2), tokens).unflatten(1, (-1, len(paths)))  # (batch, head, path, key)
-        scores = sum(
-            looked[:, :, i] if path.mix is None else looked[:, :, i] @ path.mix.mT for i, path in enumerate(paths)
-        )
+        scores = sum(each if mix is None else each @ mix.mT for each, (mix, _) in zip(looked.unbind(2), paths))
         a = scores.softmax(2) if read is None else read
-        moved = [
-            self._gathered([a[:, h, None] if path.mix is None else a[:, h, None] @ path.mix for path in paths], paths, tokens) @ ov
-            for h, ov in enumerate(OV[-1])
-        ]
-        return x + sum(moved), a
+        for each, ov in zip(a.split(1, 1), OV[-1]):
+            through = [each if mix is None else each @ mix for mix, _ in paths]
+            x = x + self._gathered(through, paths, tokens) @ ov
+        return x, a
 
     def _pattern(self, qk: Tensor, paths: list[Path], tokens: Tensor) -> Tensor:
         """The attention (batch, query, key) of one head that reads the stream of these paths."""

@@ -90,8 +90,9 @@ class World(Config):
         needed = self.operands * (2 if self.links else 1)
         if task.slots < needed:
             raise ValueError(f"a question may need {needed} assignments, and only {task.slots} fit")
-        if max(self.n_numbers, self.n_variables + 1) ** self.operands > MOST_FORMS:
-            raise ValueError(f"{self.operands} operands need fewer than {self.n_numbers} numbers and {self.n_variables} variables")
+        largest = max(self.n_numbers, self.n_variables + 1)
+        if largest**self.operands > MOST_FORMS:
+            raise ValueError(f"{largest} numbers or variables are too many for {self.operands} operands")
 
     @cached_property
     def task(self) -> Task:
