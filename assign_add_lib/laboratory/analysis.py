@@ -94,6 +94,8 @@ def ranked_first(run: WorldRun, of: str) -> float:
     parsed, read = Parsed(run.world, batch.tokens), _read(run.network(), batch.tokens).mean(1)
     read = read[:, : run.world.task.room].masked_fill(~parsed.number, -1)
     places, many = parsed.places, int(parsed.asked.sum(1)[0])
+    if not many:
+        raise ValueError(f"{of} asks for no variables, so none can be ranked")
     best = read.topk(many).indices.sort(1).values  # (batch, variables asked for)
     return _share((best == places[parsed.asked].view(-1, many).sort(1).values).all(1))
 
@@ -109,13 +111,15 @@ def evened(run: WorldRun, of: str) -> float:
 
 
 def divided(run: WorldRun, of: str) -> float:
-    """How much the heads of the last layer share out two operands: of the head that parts them most, the mean over problems of
-    |left - right| / (left + right), for its attention to the two numbers; 0 if each is read as much as the other, 1 if one alone.
+    """How much the heads of the last layer share out two operands: |left - right| over left + right, for what each head reads of
+    the two numbers, summed over heads and problems; 0 if each head reads both alike, 1 if each reads one alone.
     """
+    if run.world.operands != 2:
+        raise ValueError(f"two operands can be divided between heads, not {run.world.operands}")
     batch = problems(run, of)
     places = Parsed(run.world, batch.tokens).places
     left, right = _read(run.network(), batch.tokens).gather(2, places[:, None].expand(-1, run.world.heads, -1)).unbind(2)
-    return ((left - right).abs() / (left + right)).mean(0).max().item()
+    return ((left - right).abs().sum() / (left + right).sum()).item()
 
 
 @torch.no_grad()

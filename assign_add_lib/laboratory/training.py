@@ -3,6 +3,7 @@
 from functools import cached_property
 from types import MappingProxyType
 
+import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -65,6 +66,18 @@ def answers(network: Network, tokens: Tensor, chunk: int = 1000) -> Tensor:
 def accuracy(network: Network, batch: Batch) -> float:
     """Share of problems answered right."""
     return (answers(network, batch.tokens) == batch.answers).double().mean().item()
+
+
+class Untrained:
+    """A world's network before training, in place of a run."""
+
+    def __init__(self, world: World):
+        self.world, self.split = world, draw_split(world)
+        self.metrics = pd.DataFrame(0.0, index=[0], columns=list(evaluation_populations(world, self.split)))
+
+    def network(self) -> Network:
+        """The network, frozen."""
+        return self.world.network().requires_grad_(False)
 
 
 class WorldRun(ModuleRun):
