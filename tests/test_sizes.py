@@ -12,6 +12,7 @@ import math
 import pkgutil
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -47,7 +48,7 @@ from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
 from assign_add_lib.theory import coordinates
 from assign_add_lib.training import StudyLearner, TrainConfig
-from assign_add_lib.views import attention, explorer, figures, page, playground, slider
+from assign_add_lib.views import attention, explorer, figures, page, playground, slider, worlds
 from assign_add_lib.views.figures import style
 
 TASK = Task(7, 4, 12)
@@ -1115,6 +1116,21 @@ def figures_of_metrics():
     assert len(figures.seed_curves([metrics, metrics], [[name] for name in sets]).axes) == 9
     table = iv.shares({name: (0.5, 0.4, 0.6) for name in sets})
     assert [len(axes.lines) for axes in figures.accuracy_intervals({"all": table}).axes] == [2, 3, 4]
+
+
+@calls("views.worlds.follow", "views.worlds.draw")
+def a_world_of_this_size_is_followed():
+    settings = {"n_numbers": N, "n_variables": V, "length": T, "d_model": 6, "d_mlp": 9, "steps": 2, "log_every": 1}
+    world = "".join(f"{name} = {value}\n" for name, value in (settings | {"checkpoint_every": 2}).items())
+    texts = "".join(f'{each} = "x"\n' for each in ("name", "statement", "because", "rival", "control", "chance"))
+    rule = 'measure = "right"\nof = "2-var train"\nat_most = 1\n'
+    with TemporaryDirectory() as place, torch.enable_grad():
+        file = Path(place, "tiny.toml")
+        file.write_text(f'title = "T"\nquestion = "Q"\n[world]\n{world}[[prediction]]\n{texts}{rule}')
+        told = list(worlds.follow([str(file)], Path(place, "lab"), [0, 1, 2], jobs=1, device="cpu", progress=False))
+        assert told == ["held, 3 of 3 seeds: tiny, x", f"written: {Path(place, 'lab', 'tiny')}.md"]
+        assert f"| n_numbers | {N} | 59 |" in Path(place, "lab", "tiny.md").read_text()
+        assert Image.open(Path(place, "lab", "tiny.png")).width == style.WIDTH * 180
 
 
 @calls("views.figures.read.score_table", "views.figures.read.score_block", "views.figures.read.patch_maps")

@@ -31,9 +31,9 @@ def law(run: WorldRun, name: str) -> Population:
     return laws[name]
 
 
-def problems(run: WorldRun, name: str, many: int = MANY) -> Batch:
-    """Fresh problems of a set."""
-    return law(run, name).sample(many, torch.Generator().manual_seed(SEED))
+def problems(run: WorldRun, name: str, times: int = 1) -> Batch:
+    """Fresh problems of a set, MANY or several times so many."""
+    return law(run, name).sample(times * MANY, torch.Generator().manual_seed(SEED))
 
 
 def right(run: WorldRun, of: str) -> float:
@@ -44,23 +44,23 @@ def right(run: WorldRun, of: str) -> float:
 
 def right_when_full(run: WorldRun, of: str) -> float:
     """The same for those problems that assign as many variables as fit."""
-    batch = full(run.world, problems(run, of, 4 * MANY))
+    batch = full(run.world, problems(run, of, 4))
     return _share(answers(run.network(), batch.tokens) == batch.answers)
 
 
 def arrives(run: WorldRun, of: str) -> float:
     """The first step from which the accuracy on a set stays at or above halfway from its shortcut to 1."""
-    step = arrival(run.metrics[of], way_up(0.5, _base(run, of)))
+    step = arrival(run.metrics[of], way_up(0.5, base(run, of)))
     return math.inf if step is None else float(step)
 
 
 def above_shortcut(run: WorldRun, of: str) -> float:
     """How far the accuracy of the last weights on a set lies on the way from its shortcut (0) to 1."""
-    base = _base(run, of)
-    return (right(run, of) - base) / (1 - base)
+    start = base(run, of)
+    return (right(run, of) - start) / (1 - start)
 
 
-def _base(run: WorldRun, of: str) -> float:
+def base(run: WorldRun, of: str) -> float:
     """What is right by the shortcut, or where there is nothing to look up, by chance."""
     return 1 / run.world.n_numbers if of.startswith("0") else shortcut(run.world, problems(run, of))
 
@@ -82,7 +82,7 @@ def _less(measure: Measure, run: WorldRun, of: str) -> float:
 
 def reversed_when_full(run: WorldRun, of: str) -> float:
     """Share of full problems whose answer is that of the operands in reverse order, and not the right one."""
-    world, batch = run.world, full(run.world, problems(run, of, 4 * MANY))
+    world, batch = run.world, full(run.world, problems(run, of, 4))
     numbers = batch.tokens.gather(1, Parsed(world, batch.tokens).places)
     backwards = world.apply(numbers.flip(1))
     return _share((answers(run.network(), batch.tokens) == backwards) & (backwards != batch.answers))

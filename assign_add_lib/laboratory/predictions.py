@@ -76,7 +76,8 @@ class Prediction:
         named = self.of.split(", ") if self.of else []
         if len(named) != many or not set(named) <= set(sets):
             asked = ("no set", "a set", "two sets, `A, B`")[many]
-            raise ValueError(f"{self.name}: {self.measure} is of {asked}, not of {self.of[:60]!r}; the sets are: {', '.join(sets)}")
+            there = ", ".join(sets)
+            raise ValueError(f"{self.name}: {self.measure} is of {asked}, not of {self.of[:60]!r}; the sets are: {there}")
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,10 @@ class Plan:
     def world(self, seed: int = 0) -> World:
         """The world, for a seed."""
         return World.of(name=self.name, seed=seed, **self.settings)
+
+    def values(self) -> dict[str, list]:
+        """Its name and settings as a sweep takes them."""
+        return {name: [value] for name, value in {"name": self.name, **self.settings}.items()}
 
 
 def shipped_plans() -> list[str]:
@@ -119,8 +124,9 @@ def read_plan(name: str | Path) -> Plan:
 def plan_of(name: str, text: str) -> Plan:
     """The plan that the text of a file holds."""
     content = tomllib.loads(text)
-    if unknown := content.keys() - {"title", "question", "world", "prediction"}:
-        raise ValueError(f"a world's file has no entry {', '.join(sorted(unknown))}; it has title, question, world and prediction")
+    known = ("title", "question", "world", "prediction")
+    if unknown := content.keys() - set(known):
+        raise ValueError(f"a world's file has no entry {', '.join(sorted(unknown))}; it has {', '.join(known)}")
     for each in ("title", "question"):
         if not isinstance(content.get(each), str) or not content[each].strip():
             raise ValueError(f"the {each} is missing, or no text")
