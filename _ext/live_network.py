@@ -8,10 +8,12 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 
 from assign_add_lib import Problem, handmade, load_run
+from assign_add_lib.companions.rules.training import RuleRun
 from assign_add_lib.engine.files import file_sha256, save_tensors
 from assign_add_lib.engine.folder import checkpoint_path
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.training import shipped_runs
+from assign_add_lib.views import playground
 from assign_add_lib.views.explorer import BY_HAND, MODULES, live_script, sentence
 
 TRAINED = [f"{kind} train" for kind in ("0-var", "1-var", "2-var")]  # accuracies shown beside a step
@@ -19,6 +21,7 @@ TRAINED = [f"{kind} train" for kind in ("0-var", "1-var", "2-var")]  # accuracie
 
 # what a shipped network is asked by; of one that is changed, of two, or where a reader first predicts, the page says nothing
 PLAIN = {"problem", "shows", "run", "step", "address"}
+SCRIPTS = {"live.js": (*MODULES, "views"), "live-rules.js": playground.MODULES}  # each loaded where something needs it
 
 
 def answer(tag):
@@ -33,19 +36,38 @@ def answer(tag):
 def show_networks(app, page, template, context, doctree):
     """Let a page with a live view say at once what its network says, and load what draws it."""
     body = context.get("body", "")
+
+    def load(name, first=""):
+        script = f'<script defer{first} src="{context["pathto"](f"_static/{name}", 1)}"></script>'
+        context["metatags"] = "\n".join((context.get("metatags", ""), script))
+
     if "<assign-add" in body or 'class="attention-view"' in body:
         context["body"] = re.sub("<assign-add [^>]*>", answer, body)
         # where it is what the reader came for, it is drawn from the first
-        first = ' blocking="render"' * bool(re.search("<assign-add [^>]*address", body))
-        script = f'<script defer{first} src="{context["pathto"]("_static/live.js", 1)}"></script>'
-        context["metatags"] = "\n".join((context.get("metatags", ""), script))
+        load("live.js", ' blocking="render"' * bool(re.search("<assign-add [^>]*address", body)))
+    if "<rules-from-examples" in body:
+        load("live-rules.js")
+        put_rules(app.outdir, body)
 
 
-def put_script(app, error):
-    """Join the modules into one script: each file costs a reader time."""
+def put_rules(site, body):
+    """Copy the checkpoints that a page's rules from examples name into _static/runs."""
+    for data in re.findall('<rules-from-examples>.*?<script type="application/json">(.*?)</script>', body, re.DOTALL):
+        for network in json.loads(data)["networks"]:
+            if "run" in network:
+                path = checkpoint_path(Path(network["run"]), network["step"])
+                shipped = shipped_file(f"{RuleRun.shelf}/{path.as_posix()}")
+                if file_sha256(shipped) != network["sum"]:
+                    raise ValueError(f"{shipped} is not the one that the page was made with; execute the page's notebook again")
+                (there := Path(site, "_static/runs", path)).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(shipped, there)
+
+
+def put_scripts(app, error):
+    """Join modules into one script each: each file costs a reader time."""
     if not error and app.builder.format == "html":
-        script = live_script((*MODULES, "views"), "document.currentScript.src")
-        Path(app.outdir, "_static/live.js").write_text(script, "utf-8")
+        for name, modules in SCRIPTS.items():
+            Path(app.outdir, "_static", name).write_text(live_script(modules, "document.currentScript.src"), "utf-8")
 
 
 def put_weights(app, error):
@@ -71,6 +93,6 @@ def put_weights(app, error):
 def setup(app):
     """Connect to the writing of each page, and to the end of the build."""
     app.connect("html-page-context", show_networks)
-    app.connect("build-finished", put_script)
+    app.connect("build-finished", put_scripts)
     app.connect("build-finished", put_weights)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -85,13 +85,15 @@ def draw_icons(page):
 
 
 def mend_head(page):
-    """One viewport, a title that says no name twice, a description from the first sentences."""
+    """One viewport, a title that says no name twice, on paper the same, a description from the first sentences."""
     for repeated in page.select("meta[name=viewport]")[1:]:
         repeated.decompose()
     for sheet in page.select("link[href*='styles/theme.css']"):
         sheet["href"] = sheet["href"].split("styles/")[0] + "basic.css"  # which is all that it imports
     words = page.title.get_text().split(" — ")
     page.title.string = " — ".join(dict.fromkeys(words))
+    for printed in page.select("#jb-print-docs-body > h1"):
+        printed.string = words[0]  # which has the chapter's number
     for paragraph in page.select("article section > p"):
         said = " ".join(paragraph.get_text().split())
         if len(said) > 80:
@@ -132,8 +134,8 @@ def mend_body(page, site, folder):
         toggle["aria-label"] = f"Pages of {toggle.find_previous('a').get_text(strip=True)}"
     for named in page.select("summary[aria-label='Toggle hidden content'], button.search-button-field"):
         del named["aria-label"]  # it is named by the words that are seen
-    for option in page.select("details.quiz > summary:has(math)"):
-        option["aria-label"] = option.get_text(" ", strip=True)  # a name that is a formula alone would be none
+    for named in page.select(":is(summary, th, a, h2, h3, h4):has(math)"):  # browsers leave formulas out of names
+        named["aria-label"] = named.get_text(" ", strip=True).removesuffix(" #")
     for index, picture in enumerate(page.select("article img[src]")):
         path = (folder / picture["src"]).resolve()
         if "width" not in picture.attrs and path.suffix in (".png", ".webp") and path.is_relative_to(site):

@@ -2,7 +2,8 @@
 (() => {
   const page = document.documentElement;
   if (location.search) page.dataset.asked = "";
-  for (const choice of ["mode", "theme"]) page.dataset[choice] = localStorage.getItem(choice) || "auto";
+  const mode = page.dataset.mode = localStorage.getItem("mode") || "auto";
+  page.dataset.theme = mode !== "auto" ? mode : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 
   // What the search shows of a page found is its prose: no code, no buttons, no list of contents
   function searchProse() {
@@ -24,9 +25,10 @@
     };
   }
 
-  // What scrolls can be scrolled by keys; all is read before anything is changed, or each change would cost a layout
+  // What scrolls can be scrolled by keys; all is read before anything is changed, or each change would cost a layout,
+  // and a closed box, which costs one to look into, waits until it is opened
   function letScroll() {
-    const scrolls = (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
+    const scrolls = (box) => box.checkVisibility() && box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
     const boxes = [...document.querySelectorAll(".bd-article :is(.view, p, div.math)")].map((box) => [box, scrolls(box)]);
     for (const [box, wide] of boxes) {
       if (wide) box.tabIndex = 0;
@@ -130,6 +132,7 @@
     document.querySelectorAll(".enlarge").forEach(bindEnlarge);
     addEventListener("load", () => requestAnimationFrame(() => setTimeout(letScroll))); // once all is laid out
     addEventListener("resize", letScroll);
+    addEventListener("toggle", letScroll, true);
     let theme; // paper is light
     addEventListener("beforeprint", () => ([theme, page.dataset.theme] = [page.dataset.theme, "light"]));
     addEventListener("afterprint", () => (page.dataset.theme = theme));

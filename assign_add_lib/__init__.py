@@ -17,6 +17,7 @@ A map of the package.  Each entry imports only entries above it in this list.
     theory/        the gradient theorem                                           chapter 13
     claims/        what the study says, put to the runs                           chapter 12
     companions/    systems from elsewhere, five files each                        part IV
+    laboratory/    the study's world varied: worlds, and what they predict        part V
     systems        every system, defined once
     views/         figures, attention views, sliders                              all chapters
     checks/        the exercises' checks, a module a chapter                      all chapters

@@ -1,4 +1,4 @@
-"""The command line: python -m assign_add_lib train | sweep | export | board | solve | bench."""
+"""The command line: python -m assign_add_lib train | sweep | export | board | world | solve | bench."""
 
 import argparse
 import os
@@ -36,6 +36,27 @@ def _solve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spread", type=int, metavar="SEED", help="spread the PADs by this seed instead of packing left")
 
 
+def world(args: argparse.Namespace) -> None:
+    """Train worlds from their files with several seeds, measure what each predicts, and write its page; run it again to go on."""
+    from .engine.cli import command_line
+    from .views.worlds import follow
+
+    settings = {"jobs": args.jobs, "device": args.device, "progress": not args.quiet, "command": command_line()}
+    for line in follow(args.files, args.folder, args.seed, **settings):
+        print(line)
+
+
+def _world_arguments(parser: argparse.ArgumentParser) -> None:
+    from .engine.cli import whole_numbers
+
+    parser.add_argument("files", metavar="WORLD", nargs="+", help="a world's file, or the name of one that comes with the book")
+    parser.add_argument("--folder", default="runs/laboratory", help="where runs and pages go (default runs/laboratory)")
+    parser.add_argument("--seed", type=whole_numbers, default=[0, 1, 2], metavar="LIST", help="default 0-2")
+    parser.add_argument("--jobs", type=int, help="number of processes, one thread each (default: one per core)")
+    parser.add_argument("--device", help="cpu or cuda (default: CUDA if there is one)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
 def bench(args: argparse.Namespace) -> None:
     """Measure the speed of a training step, side by side with TransformerLens."""
     from .speed import main
@@ -56,7 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return run_command(SYSTEMS, {"solve": (solve, _solve_arguments), "bench": (bench, _bench_arguments)}, argv)
+        others = {"world": (world, _world_arguments), "solve": (solve, _solve_arguments), "bench": (bench, _bench_arguments)}
+        return run_command(SYSTEMS, others, argv)
     except KeyboardInterrupt:
         return refuse("stopped; train and sweep continue when the same command is run again") + 128
 

@@ -1,5 +1,6 @@
-"""The systems of this book: the study's network and the companions of part IV, each defined once."""
+"""The systems of this book: the study's network, the companions of part IV and the laboratory, each defined once."""
 
+from . import laboratory
 from .companions import hypernetwork, reasoning, rules
 from .engine.system import Sources, System
 from .ensemble import Ensemble
@@ -29,4 +30,4 @@ STUDY = System(
     sources=_sources,
     ensemble=Ensemble,
 )
-SYSTEMS = {system.name: system for system in (STUDY, reasoning.SYSTEM, hypernetwork.SYSTEM, rules.SYSTEM)}
+SYSTEMS = {system.name: system for system in (STUDY, reasoning.SYSTEM, hypernetwork.SYSTEM, rules.SYSTEM, laboratory.SYSTEM)}

@@ -1,6 +1,7 @@
-"""Cold loads of the page with the live network, beside an empty page: python benchmarks/page_speed.py [SITE [LOADS]].
+"""Cold loads of the page with the live network and of three chapters, in turn with an empty page.
 
-Medians in milliseconds, at the processor's own speed and at a quarter of it.
+`python benchmarks/page_speed.py [SITE [LOADS]]`: medians in milliseconds, at the processor's own speed and at a quarter of it.
+The page is blocked while a task after the first paint goes on beyond 50 ms; what else the machine does counts as well.
 """
 
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+PAGES = ("explorer.html", "chapters/03_training.html", "chapters/08_binding.html", "chapters/13_theorem.html")
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 from chromium import chromium, served  # noqa: E402
@@ -16,6 +18,8 @@ EMPTY = "<!doctype html><title>Empty</title><link rel=icon href=data:,><p>Word"
 # notes when an answer is first painted, and the end of the frame after which the fetched network has given it
 WATCH = """
 window.seen = {};
+window.tasks = [];
+new PerformanceObserver((list) => tasks.push(...list.getEntries())).observe({ type: "longtask", buffered: true });
 window.framed = (then) => requestAnimationFrame(() => {
   const channel = new MessageChannel();
   channel.port1.onmessage = then;
@@ -40,7 +44,9 @@ const [asks, resolve] = arguments;
 const wait = () => {
   const [paint] = performance.getEntriesByName("first-paint");
   if (!paint || (asks && !seen["network answers"]) || document.readyState !== "complete") return setTimeout(wait, 20);
-  setTimeout(() => resolve({ "first paint": paint.startTime, ...seen }), 500);
+  const beyond = ({ startTime, duration }) => startTime + duration - Math.max(startTime, paint.startTime) - 50;
+  const blocked = () => tasks.reduce((sum, task) => sum + Math.max(0, beyond(task)), 0);
+  setTimeout(() => resolve({ "first paint": paint.startTime, "blocked": blocked(), ...seen }), 1000);
 };
 wait();
 """
@@ -75,10 +81,13 @@ def main(site=ROOT / "_build/html", loads="10"):
     with TemporaryDirectory() as folder:
         Path(folder, "index.html").write_text(EMPTY, "utf-8")
         with served(folder) as empty, served(site) as book:
+            addresses = {"empty page": empty} | {page: f"{book}/{page}" for page in PAGES}
             for slow in (1, 4):
-                for name, address in (("empty page", empty), ("explorer.html", f"{book}/explorer.html")):
-                    found = [load(address, slow, name != "empty page") for _ in range(int(loads))]
-                    medians = (f"{key} {median(each[key] for each in found):.0f}" for key in found[0])
+                found = {name: [] for name in addresses}
+                for name in list(addresses) * int(loads):
+                    found[name].append(load(addresses[name], slow, name == "explorer.html"))
+                for name, times in found.items():
+                    medians = (f"{key} {median(each[key] for each in times):.0f}" for key in times[0])
                     print(f"processor / {slow}, {name}:", ", ".join(medians), flush=True)
 
 

@@ -172,17 +172,20 @@ def test_curves_have_their_names_at_their_ends_apart_from_each_other():
     assert min(np.diff(heights)) >= 0.07 - 1e-9 and heights[0] == 0.1
 
 
-def test_nine_accuracies_stand_in_three_panels_with_phases_levels_and_other_runs():
+def test_accuracies_stand_in_a_panel_for_each_kind_with_phases_levels_and_other_runs():
     sets = ("train", "add-restricted", "var-restricted")
     metrics = pd.DataFrame({f"{kind} {name}": [0.0, 1.0] for kind in ("0-var", "1-var") for name in sets[: 2 + (kind[0] == "1")]})
     others = [metrics * 0.5, metrics * 0.25]
     figure = figures.accuracy_curves(metrics, [("1", 0, 1)], {"1-var": {"shortcut": 0.4}}, others)
-    zero, one, two = figure.axes
-    assert [axes.get_title() for axes in figure.axes] == ["0-var problems", "1-var problems", "2-var problems"]
-    assert [len(axes.lines) for axes in (zero, one, two)] == [2 * 3, 1 + 3 * 3, 0] and "1" in words(zero)
+    zero, one = figure.axes
+    assert [axes.get_title() for axes in figure.axes] == ["0-var problems", "1-var problems"]
+    assert [len(axes.lines) for axes in (zero, one)] == [2 * 3, 1 + 3 * 3] and "1" in words(zero)
     assert words(one) == ["shortcut", *sets] and np.allclose(one.lines[0].get_ydata(), 0.4)
     assert [line.get_ydata()[-1] for line in zero.lines] == [0.5, 0.25, 1.0] * 2
     assert all(len(axes.patches) == 1 for axes in figure.axes)  # the span of the phase
+    chains = figures.accuracy_curves(metrics.rename(columns=lambda name: name.replace("0-var", "1-var chain"))).axes
+    assert [axes.get_title() for axes in chains] == ["1-var chain problems", "1-var problems"]
+    assert [words(axes) for axes in chains] == [[*sets[:2]], [*sets]]
 
 
 # part II, Read

@@ -108,6 +108,7 @@ BAD = [
     (["export", "half"], "half is not finished: it stands at step 40"),
     (["export", "whole", "half", "--name", "name"], "--name is for one run"),
     (["export", "whole", "--name", "../up"], "a run needs a plain name"),
+    (["export", "whole", "--bare", "--steps", "0"], "--bare leaves out all weights"),
     (["export", "whole", "--steps", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
     (["export", "whole", "--steps", "4x"], "'4x' is not a whole number or a range such as 2000-3000:100"),
     (["export", "whole", "--steps", "40-0"], "'40-0' is not a whole number or a range"),
@@ -177,6 +178,9 @@ def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
     assert main(["export", str(tmp_path / "life"), "--steps", "0,10-20:10"]) == 0
     assert capsys.readouterr().out == f"exported: {own_data / 'runs' / 'life'}\n"
     assert load_run("life").steps == [0, 10, 20]
+    assert main(["export", str(tmp_path / "life"), "--bare", "--name", "bare"]) == 0
+    assert capsys.readouterr().out == f"exported: {own_data / 'runs' / 'bare'}\n"
+    assert load_run("bare").steps == [] and load_run("bare").metrics.equals(run.metrics)
     assert main(["solve", "b=4, b+3=?", "--run", "life", "--step", "10"]) == 0
     assert capsys.readouterr().out.endswith("true:    2\n")
 
@@ -184,7 +188,7 @@ def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "command, words",
     [
-        ([], ["solve", "train", "sweep", "export", "board", "bench"]),
+        ([], ["solve", "train", "sweep", "export", "board", "world", "bench"]),
         (["solve"], ["TEXT", "--run", "--step", "--spread"]),
         (["train"], ["FOLDER", "--seed", "--train-fraction", "--lr", "default 0.001", "--n-numbers", "--device", "--quiet"]),
         (
@@ -193,6 +197,8 @@ def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
         ),
         (["export"], ["FOLDER", "--name", "--steps"]),
         (["bench"], ["--repeats"]),
+        (["world"], ["WORLD", "--folder", "--seed", "--jobs", "--device", "--quiet"]),
+        (["train", "laboratory"], ["FOLDER", "--layers", "--operation", "--no-links", "default 20000", "--threads"]),
         (["train", "hypernetwork"], ["FOLDER", "--arm", "--no-given-code", "default 0.002", "--threads", "--device", "--quiet"]),
         (["sweep", "hypernetwork"], ["FOLDER", "--book", "--seed", "--arm", "--support", "--jobs", "--table"]),
         (["export", "hypernetwork"], ["FOLDER", "--name", "--steps"]),

@@ -5,12 +5,14 @@ tables, of Task(7, 4, 12); a function without an entry fails.  What is asked of 
 own truths in test_model.
 """
 
+import base64
 import importlib
 import inspect
 import math
 import pkgutil
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -19,6 +21,7 @@ import pandas as pd
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load
 from small import held, line, problems, random_weights
 
 import assign_add_lib
@@ -40,11 +43,12 @@ from assign_add_lib.analysis import (
     waits,
 )
 from assign_add_lib.analysis import interventions as iv
+from assign_add_lib.companions.rules.training import RuleConfig, RuleLearner
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
 from assign_add_lib.theory import coordinates
 from assign_add_lib.training import StudyLearner, TrainConfig
-from assign_add_lib.views import attention, explorer, figures, page, slider
+from assign_add_lib.views import attention, explorer, figures, page, playground, slider, worlds
 from assign_add_lib.views.figures import style
 
 TASK = Task(7, 4, 12)
@@ -1026,14 +1030,32 @@ def attention_of_this_task():
     assert "CircuitsVis" in attention.circuitsvis_script()
 
 
-@calls("views.explorer.explorer", "views.explorer.live_script", "views.explorer.sentence")
+@calls(
+    "views.explorer.explorer",
+    "views.explorer.live",
+    "views.explorer.live_script",
+    "views.explorer.packed",
+    "views.explorer.saying",
+    "views.explorer.sentence",
+)
 def the_live_network_answers_in_the_study_s_task_alone():
     for networks in ([WEIGHTS], ["seed-42", WEIGHTS]):
         with pytest.raises(ValueError, match="the study's task only"):
             explorer.explorer("a=1, a+6", *networks)
-    assert 'customElements.define("assign-add"' in explorer.live_script()
+    assert 'customElements.define("assign-add"' in explorer.live_script() in explorer.live(explorer.MODULES)
     said = explorer.sentence(Problem.parse("a=1, a+6", TASK), WEIGHTS)
     assert said.startswith("On a=1, a+6=? the network says <strong>") and "with probability" in said
+    words = "the network says <strong>1</strong>, with probability 0.70; right is 2 (probability below 0.01)."
+    assert explorer.saying(torch.tensor([0.298, 0.7, 0.002]), 2) == words
+    unpacked = load(base64.b64decode(explorer.packed(WEIGHTS.tensors())))
+    assert all(torch.equal(unpacked[name], each) for name, each in WEIGHTS.tensors().items())
+
+
+@calls("views.playground.playground")
+def live_rules_count_as_far_as_their_networks():
+    learner = RuleLearner(RuleConfig(p=11, depth=1, d_model=16, heads=2))
+    data = held(playground.playground((10, 3), [(1, 10), (0, 0)], {"eleven": learner}).data)
+    assert data["p"] == 11 and max(data["networks"][0]["shown"]) > 100
 
 
 @calls(
@@ -1094,6 +1116,21 @@ def figures_of_metrics():
     assert len(figures.seed_curves([metrics, metrics], [[name] for name in sets]).axes) == 9
     table = iv.shares({name: (0.5, 0.4, 0.6) for name in sets})
     assert [len(axes.lines) for axes in figures.accuracy_intervals({"all": table}).axes] == [2, 3, 4]
+
+
+@calls("views.worlds.follow", "views.worlds.draw")
+def a_world_of_this_size_is_followed():
+    settings = {"n_numbers": N, "n_variables": V, "length": T, "d_model": 6, "d_mlp": 9, "steps": 2, "log_every": 1}
+    world = "".join(f"{name} = {value}\n" for name, value in (settings | {"checkpoint_every": 2}).items())
+    texts = "".join(f'{each} = "x"\n' for each in ("name", "statement", "because", "rival", "control", "chance"))
+    rule = 'measure = "right"\nof = "2-var train"\nat_most = 1\n'
+    with TemporaryDirectory() as place, torch.enable_grad():
+        file = Path(place, "tiny.toml")
+        file.write_text(f'title = "T"\nquestion = "Q"\n[world]\n{world}[[prediction]]\n{texts}{rule}')
+        told = list(worlds.follow([str(file)], Path(place, "lab"), [0, 1, 2], jobs=1, device="cpu", progress=False))
+        assert told == ["held, 3 of 3 seeds: tiny, x", f"written: {Path(place, 'lab', 'tiny')}.md"]
+        assert f"| n_numbers | {N} | 59 |" in Path(place, "lab", "tiny.md").read_text()
+        assert Image.open(Path(place, "lab", "tiny.png")).width == style.WIDTH * 180
 
 
 @calls("views.figures.read.score_table", "views.figures.read.score_block", "views.figures.read.patch_maps")

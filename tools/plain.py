@@ -52,7 +52,8 @@ PLAIN = re.compile(
 )
 
 # What of a stored view waits for the site's script: the control and the data behind it.
-LIFELESS = re.compile(r'<div class="control".*?</div>|<script\b.*?</script>|</?assign-add\b.*?>', re.DOTALL)
+LIVE = "assign-add|rules-from-examples"
+LIFELESS = re.compile(rf'<div class="control".*?</div>|<script\b.*?</script>|</?(?:{LIVE})\b.*?>', re.DOTALL)
 REVIVE = " Run the cell to bring this view to life."
 
 
@@ -169,8 +170,8 @@ class Book:
         names = [" ".join(person.prelast_names + person.last_names) for person in source.persons["author"]]
         authors = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
         text = f"{authors} ({source.fields['year']})" if in_text else f"{authors}, {source.fields['year']}"
-        if preprint := re.search(r"arXiv:([\d.]+)", source.fields.get("journal", "")):
-            return f"[{text}](https://arxiv.org/abs/{preprint[1]})"
+        if preprint := source.fields.get("eprint"):
+            return f"[{text}](https://arxiv.org/abs/{preprint})"
         return f"[{text}]({self.site}/bibliography.html)" if self.site else text
 
     def _directive(self, match, page):

@@ -173,11 +173,13 @@ def export(system: System) -> Command:
     def do(args: argparse.Namespace) -> None:
         if args.name is not None and len(args.folders) > 1:
             raise ValueError("--name is for one run")
+        if args.bare and args.steps is not None:
+            raise ValueError("--bare leaves out all weights; leave out --steps")
         for folder in args.folders:
             run = system.run.open(folder)
             if not run.finished:
                 raise ValueError(f"{folder} is not finished: it stands at step {run.steps[-1] if run.steps else 0}")
-            steps = [run.config.steps] if args.steps is None else args.steps
+            steps = [] if args.bare else [run.config.steps] if args.steps is None else args.steps
             print(f"exported: {export_run(folder, args.name or run.name, system.run, steps)}")
 
     def arguments(parser: Parser) -> None:
@@ -185,6 +187,7 @@ def export(system: System) -> Command:
         parser.add_argument("--name", help=f"what to call a run in data/{system.run.shelf}; default: its folder's name")
         words = "steps of the checkpoints to copy, such as 0,500,2000-3000:100 (default: the last)"
         parser.add_argument("--steps", type=whole_numbers, help=words)
+        parser.add_argument("--bare", action="store_true", help="copy config and metrics alone")
 
     return do, arguments
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from IPython.display import HTML
 from safetensors.torch import save
+from torch import Tensor
 
 from .. import handmade
 from ..engine.manifest import data_folder
@@ -23,7 +24,7 @@ from .page import img_element, is_static, picture_of
 BY_HAND = "hand-built"  # what the network of `handmade` is called among the runs
 PARTS = ("run", "tokens", "changes", "attention", "score", "stream", "circle", "accuracy")
 # each after what it imports
-MODULES = ("elements", "network", "problem", "interventions", "attention", "shelf", "pane", "explorer")
+MODULES = ("elements", "network", "words", "problem", "interventions", "attention", "shelf", "pane", "explorer")
 
 
 class Asked(NamedTuple):
@@ -67,7 +68,7 @@ def explorer(
         attributes |= {f"run{side}": name, f"step{side}": next(iter(weights))}
         attributes |= {f"{key}{side}": value for key, value in each.changes.items()}
         if not on_site:
-            held.setdefault(name, {}).update({step: _packed(of) for step, of in weights.items()})
+            held.setdefault(name, {}).update({step: packed(of.tensors()) for step, of in weights.items()})
     patterns, names = attention(sources[0], problem, asked[0].step)
     picture = img_element(picture_of(attention_figure(patterns, names), attention_in_words(patterns, names)))
     data = "" if on_site else f'<script type="application/json">{json.dumps(held)}</script>'
@@ -76,15 +77,19 @@ def explorer(
         f'<figure class="explorer-view"><assign-add{written}>{picture}{data}</assign-add>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
-    return HTML(figure if is_static() else figure + _live())
+    return HTML(figure if is_static() else figure + live(MODULES))
 
 
 def sentence(problem: Problem, weights: Weights) -> str:
     """What the browser says of a network's answer, in HTML: `say` of pane.js, for a page that says it before any script."""
-    odds = forward(weights, problem.tokens()[None])[0, -1].softmax(0)
-    answer, right = int(odds.argmax()), problem.answer
+    return f"On {problem} {saying(forward(weights, problem.tokens()[None])[0, -1].softmax(0), problem.answer)}"
+
+
+def saying(odds: Tensor, right: int) -> str:
+    """What a network says, in HTML, from the probabilities (answer,) of all answers: `saying` of words.js."""
+    answer = int(odds.argmax())
     so = ": right." if answer == right else f"; right is {right} (probability {_share(odds[right])})."
-    return f"On {problem} the network says <strong>{answer}</strong>, with probability {_share(odds[answer])}{so}"
+    return f"the network says <strong>{answer}</strong>, with probability {_share(odds[answer])}{so}"
 
 
 def _share(value: float) -> str:
@@ -111,9 +116,9 @@ def _handed(asked: Asked, source: Run | Weights, unnamed: str) -> tuple[str, dic
     return source.name, {each: source.weights(each).to(torch.half) for each in (step, *asked.steps)}
 
 
-def _packed(weights: Weights) -> str:
-    """A file of weights in base64."""
-    return base64.b64encode(save({name: each.contiguous() for name, each in weights.tensors().items()})).decode()
+def packed(tensors: Mapping[str, Tensor]) -> str:
+    """A safetensors file of tensors, by name, in base64."""
+    return base64.b64encode(save({name: each.contiguous() for name, each in tensors.items()})).decode()
 
 
 def live_script(modules: Sequence[str] = MODULES, base: str = "document.baseURI") -> str:
@@ -124,7 +129,7 @@ def live_script(modules: Sequence[str] = MODULES, base: str = "document.baseURI"
     return f"(() => {{\n{re.sub(r'(?m)^export ', '', joined)}\n}})();".replace("</script", r"<\/script")
 
 
-def _live() -> str:
-    """All that an output needs in Jupyter or Colab: it sees neither the site nor other outputs."""
-    sheet = (files(__package__) / "live" / "explorer.css").read_text("utf-8")
-    return f"<style>{sheet}</style><script>{live_script()}</script>"
+def live(modules: Sequence[str], *sheets: str) -> str:
+    """All that an output needs in Jupyter or Colab, which sees neither the site nor other outputs: these modules and sheets."""
+    style = "".join((files(__package__) / "live" / f"{name}.css").read_text("utf-8") for name in ("explorer", *sheets))
+    return f"<style>{style}</style><script>{live_script(modules)}</script>"

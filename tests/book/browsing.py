@@ -14,7 +14,7 @@ PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if 
 SETTLED = """
 const resolve = arguments[0];
 const done = () => {
-  document.getAnimations().forEach((animation) => animation.finish());
+  document.getAnimations().filter(({ timeline }) => timeline === document.timeline).forEach((each) => each.finish());
   resolve();
 };
 const drawn = () => [...document.querySelectorAll(".attention-view")].every(

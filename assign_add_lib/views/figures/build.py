@@ -113,19 +113,21 @@ def accuracy_curves(
     baselines: dict[str, dict[str, float]] | None = None,
     others: Sequence[pd.DataFrame] = (),
 ) -> Figure:
-    """Draw the nine accuracies over training, one panel for each number of variables.  Figure 2.
+    """Draw the accuracies over training, one panel for each kind of problem, such as `1-var`.  Figure 2.
 
     `phases` shades spans (name, first step, last step); `baselines` gives, by panel (`1-var`), levels to mark by name;
     `others` are the metrics of other runs, drawn faint behind.
     """
-    figure, panels = plt.subplots(3, 1, figsize=(WIDTH, 6.6), sharex=True)
-    for axes, kind in zip(panels, ("0-var", "1-var", "2-var")):
+    kinds: dict[str, list[str]] = {}
+    for kind, label in (name.split(" ", 1) for name in metrics.columns if "-var " in name):
+        kinds.setdefault(f"{kind} chain" if label.startswith("chain ") else kind, []).append(f"{kind} {label}")
+    figure, panels = plt.subplots(len(kinds), 1, figsize=(WIDTH, 2.2 * len(kinds)), sharex=True)
+    for axes, (kind, names) in zip(panels, kinds.items()):
         for index, (_, first, last) in enumerate(phases):
             axes.axvspan(first, last, color="0.96" if index % 2 else "0.91", linewidth=0)
         for name, level in (baselines or {}).get(kind, {}).items():
             axes.axhline(level, color=GREY, linewidth=0.9)
             axes.text(metrics.index[-1], level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
-        names = [name for name in metrics.columns if name.startswith(kind)]
         ends = spread([metrics[name].iloc[-1] for name in names], 0.115)
         for name, end in zip(names, ends):
             label = name.removeprefix(kind + " ")

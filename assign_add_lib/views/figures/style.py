@@ -72,6 +72,9 @@ SET_STYLES = {
     "var-restricted": (GREEN, ":"),
     "var-restricted (1)": (GREEN, ":"),
     "var-restricted (2)": (PURPLE, "-."),
+    "var-restricted (3)": (ORANGE, "-."),
+    "unasked": (ORANGE, "--"),
+    "unseen": (SKY, ":"),
 }
 
 

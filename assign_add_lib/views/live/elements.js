@@ -31,7 +31,7 @@ export function afterPaint(todo) {
 
 /** A table with words for its columns, and rows that each begin with words of their own. */
 export function table(kind, caption, columns, rows) {
-  const head = make("tr", {}, ...columns.map((text) => make("th", { scope: "col", text })));
+  const head = make("tr", {}, ...columns.map((text) => text ? make("th", { scope: "col", text }) : make("td")));
   const body = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row", text: name }), ...cells.map((text) => make("td", { text }))));
   return make("table", { class: kind }, make("caption", { text: caption }), make("thead", {}, head), make("tbody", {}, ...body));
 }

@@ -34,7 +34,7 @@ const READERS = {
 };
 
 /** The tensors of a safetensors file, {name: {shape, values}}; an Error of one line where it is cut short or altered. */
-function readTensors(buffer) {
+export function readTensors(buffer) {
   const view = new DataView(buffer), damaged = (what) => new Error(`the checkpoint is damaged: ${what}`);
   if (buffer.byteLength < 8) throw damaged("it is cut short");
   const start = 8 + Number(view.getBigUint64(0, true));
@@ -61,6 +61,14 @@ function readTensors(buffer) {
   return tensors;
 }
 
+/** The values of one of these tensors, which must have this shape and hold numbers; an Error of one line where it does not. */
+export function valuesOf(tensors, name, shape) {
+  const { shape: found, values } = tensors[name] ?? {};
+  if (String(found) !== String(shape)) throw new Error(`the checkpoint does not fit this network: ${name} is ${found ? `(${found})` : "missing"}`);
+  if (!values.every(Number.isFinite)) throw new Error(`the checkpoint is damaged: ${name} holds a value that is no number`);
+  return values;
+}
+
 /** The weights in a safetensors file, {sizes, W_E, ...}, per layer where they have one: W_Q[0], W_Q[1]. */
 export function readWeights(buffer) {
   const tensors = readTensors(buffer), size = (name, axis) => tensors[name]?.shape.at(axis);
@@ -70,10 +78,7 @@ export function readWeights(buffer) {
   };
   const weights = { sizes };
   for (const [name, shape] of Object.entries(shapesFor(sizes))) {
-    const { shape: found, values } = tensors[name] ?? {};
-    if (String(found) !== String(shape)) throw new Error(`the checkpoint does not fit this network: ${name} is ${found ? `(${found})` : "missing"}`);
-    if (!values.every(Number.isFinite)) throw new Error(`the checkpoint is damaged: ${name} holds a value that is no number`);
-    const each = values.length / LAYERS;
+    const values = valuesOf(tensors, name, shape), each = values.length / LAYERS;
     weights[name] = shape.length < 3 ? values : [values.subarray(0, each), values.subarray(each)];
   }
   return weights;
@@ -105,7 +110,7 @@ export const plus = (x, y) => x.map((value, i) => value + y[i]);
 export const largest = (values) => values.indexOf(Math.max(...values));
 
 /** Scores of all queries for all keys that they may see, q (n, d) and k (n, d) -> (n, n), -Infinity for what comes later. */
-function scoresOf(q, k, d) {
+export function scoresOf(q, k, d) {
   const n = q.length / d, scores = new Float32Array(n * n).fill(-Infinity);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {

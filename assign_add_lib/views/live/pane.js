@@ -3,6 +3,7 @@ import { AttentionMaps } from "./attention.js";
 import { draw, make, table } from "./elements.js";
 import { SETTINGS, alteration, untouched } from "./interventions.js";
 import { largest, logitsAt, partsOf, softmax, trace } from "./network.js";
+import { saying } from "./words.js";
 
 const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
 const WAITS = "Fetching the network …";
@@ -11,8 +12,6 @@ const RANGE = [-45, 65]; // of the circle: what the logits of the shipped runs s
 
 /** A number with one digit after the point, and no -0.0. */
 const tenths = (value) => (Math.abs(value) < 0.05 ? 0 : value).toFixed(1);
-
-const share = (value) => (value >= 0.995 ? "above 0.99" : value < 0.005 ? "below 0.01" : value.toFixed(2));
 
 /** The settings that change something. */
 const changes = (settings) => Object.keys(SETTINGS).filter((name) => settings[name] !== SETTINGS[name].none);
@@ -251,9 +250,8 @@ export class Pane {
     const { task, weights } = this, alter = alteration(weights, task, ids, this.settings);
     this.acts = trace(weights, ids, alter);
     const odds = softmax(this.acts.logits, task.numbers), answer = largest(odds);
-    const so = right === null ? "." : answer === right ? ": right." : `; right is ${right} (probability ${share(odds[right])}).`;
     const unchanged = alter ? ` Unchanged it says ${largest(trace(weights, ids).logits)}.` : "";
-    this.verdict.replaceChildren(words, "the network says ", make("strong", { text: String(answer) }), `, with probability ${share(odds[answer])}${so}${unchanged}${remark}`);
+    this.verdict.replaceChildren(words, ...saying(odds, right), `${unchanged}${remark}`);
     this.verdict.dataset.right = String(answer === right);
     this.#said = { ids, answer, right };
   }

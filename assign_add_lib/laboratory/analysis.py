@@ -1,0 +1,156 @@
+"""What a prediction may ask of a run: each measure gives one number, from the metrics or from the last weights.
+
+A measure takes a run and, where it looks at problems, the name of an evaluation set (see `data.evaluation_populations`).
+Problems are fresh ones, always the same.  What never came is an infinite number of steps.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ..analysis.phases import arrival, way_up
+from ..sampling import Batch
+from .circles import least_at_half, off_by_half, waves_of_logarithms
+from .data import Population, constants, evaluation_populations
+from .model import Network
+from .parsing import Parsed, full, shortcut
+from .training import WorldRun, answers
+
+Measure = Callable[[WorldRun, str], float]
+MANY = 4000  # problems that a measure looks at
+SEED = 5  # of these problems
+
+
+def law(run: WorldRun, name: str) -> Population:
+    """The law of an evaluation set of a run's world; ValueError lists the sets there are."""
+    laws = evaluation_populations(run.world, run.split)
+    if name not in laws:
+        raise ValueError(f"{run.world.name} has no set {name!r}; there are: {', '.join(laws)}")
+    return laws[name]
+
+
+def problems(run: WorldRun, name: str, times: int = 1) -> Batch:
+    """Fresh problems of a set, MANY or several times so many."""
+    return law(run, name).sample(times * MANY, torch.Generator().manual_seed(SEED))
+
+
+def right(run: WorldRun, of: str) -> float:
+    """Share of the problems of a set that the last weights answer right."""
+    batch = problems(run, of)
+    return _share(answers(run.network(), batch.tokens) == batch.answers)
+
+
+def right_when_full(run: WorldRun, of: str) -> float:
+    """The same for those problems that assign as many variables as fit."""
+    batch = full(run.world, problems(run, of, 4))
+    return _share(answers(run.network(), batch.tokens) == batch.answers)
+
+
+def arrives(run: WorldRun, of: str) -> float:
+    """The first step from which the accuracy on a set stays at or above halfway from its shortcut to 1."""
+    step = arrival(run.metrics[of], way_up(0.5, base(run, of)))
+    return math.inf if step is None else float(step)
+
+
+def above_shortcut(run: WorldRun, of: str) -> float:
+    """How far the accuracy of the last weights on a set lies on the way from its shortcut (0) to 1."""
+    start = base(run, of)
+    return (right(run, of) - start) / (1 - start)
+
+
+def base(run: WorldRun, of: str) -> float:
+    """What is right by the shortcut, or where there is nothing to look up, by chance."""
+    return 1 / run.world.n_numbers if of.startswith("0") else shortcut(run.world, problems(run, of))
+
+
+def gap(run: WorldRun, of: str) -> float:
+    """How much more is right on the first of two sets, `A, B`, than on the second."""
+    return _less(right, run, of)
+
+
+def later(run: WorldRun, of: str) -> float:
+    """How many steps the first of two sets, `A, B`, arrives after the second."""
+    return _less(arrives, run, of)
+
+
+def _less(measure: Measure, run: WorldRun, of: str) -> float:
+    one, _, other = of.partition(", ")
+    return measure(run, one) - measure(run, other)
+
+
+def reversed_when_full(run: WorldRun, of: str) -> float:
+    """Share of full problems whose answer is that of the operands in reverse order, and not the right one."""
+    world, batch = run.world, full(run.world, problems(run, of, 4))
+    numbers = batch.tokens.gather(1, Parsed(world, batch.tokens).places)
+    backwards = world.apply(numbers.flip(1))
+    return _share((answers(run.network(), batch.tokens) == backwards) & (backwards != batch.answers))
+
+
+def ranked_first(run: WorldRun, of: str) -> float:
+    """Share of problems in which, of the assigned numbers, `=` reads in the last layer just those asked for most."""
+    batch = problems(run, of)
+    parsed, read = Parsed(run.world, batch.tokens), _read(run.network(), batch.tokens).mean(1)
+    read = read[:, : run.world.task.room].masked_fill(~parsed.number, -1)
+    places, many = parsed.places, int(parsed.asked.sum(1)[0])
+    if not many:
+        raise ValueError(f"{of} asks for no variables, so none can be ranked")
+    best = read.topk(many).indices.sort(1).values  # (batch, variables asked for)
+    return _share((best == places[parsed.asked].view(-1, many).sort(1).values).all(1))
+
+
+@torch.no_grad()
+def evened(run: WorldRun, of: str) -> float:
+    """Share of problems right where the last layer's `=` is made to read the numbers to reckon with alone, all alike."""
+    batch, network = problems(run, of), run.network()
+    places = Parsed(run.world, batch.tokens).places
+    read = torch.zeros(len(places), 1, run.world.length).scatter(2, places[:, None], 1 / run.world.operands)
+    stream, _ = network.last_stream(batch.tokens, read.expand(-1, run.world.heads, -1))
+    return _share(network.read_out(stream).argmax(1) == batch.answers)
+
+
+def divided(run: WorldRun, of: str) -> float:
+    """How much the heads of the last layer share out two operands: |left - right| over left + right, for what each head reads of
+    the two numbers, summed over heads and problems; 0 if each head reads both alike, 1 if each reads one alone.
+    """
+    if run.world.operands != 2:
+        raise ValueError(f"two operands can be divided between heads, not {run.world.operands}")
+    batch = problems(run, of)
+    places = Parsed(run.world, batch.tokens).places
+    left, right = _read(run.network(), batch.tokens).gather(2, places[:, None].expand(-1, run.world.heads, -1)).unbind(2)
+    return ((left - right).abs().sum() / (left + right).sum()).item()
+
+
+@torch.no_grad()
+def _read(network: Network, tokens: Tensor) -> Tensor:
+    """What `=` reads in the last layer, (batch, head, key)."""
+    return torch.cat([network.last_stream(part)[1] for part in tokens.split(1000)])
+
+
+def _share(marks: Tensor) -> float:
+    return marks.double().mean().item()
+
+
+@torch.no_grad()
+def without_offset(run: WorldRun, of: str = "") -> float:
+    """What is left of the accuracy on questions of constants if the constant part of each neuron's input is taken away.
+
+    As a share of that accuracy; nan where this is below a half.
+    """
+    world, network = run.world, run.network()
+    numbers, tokens = constants(world)
+    stream = torch.cat([network.last_stream(part)[0] for part in tokens.split(1000)])
+    pre, right = stream @ network.W_in, []
+    for each in (pre, pre - pre.mean(0)):
+        logits = (stream + each.relu() @ network.W_out) @ network.W_U
+        right.append(_share(logits.argmax(1) == world.apply(numbers)))
+    return right[1] / right[0] if right[0] >= 0.5 else math.nan
+
+
+OF_A_SET: tuple[Measure, ...] = (
+    right, right_when_full, arrives, above_shortcut, reversed_when_full, ranked_first, evened, divided,
+)  # fmt: skip
+OF_TWO_SETS: tuple[Measure, ...] = (gap, later)
+OF_A_RUN: tuple[Measure, ...] = (without_offset, least_at_half, off_by_half, waves_of_logarithms)
+MEASURES = {each.__name__: each for each in (*OF_A_SET, *OF_TWO_SETS, *OF_A_RUN)}

@@ -1,0 +1,140 @@
+"""A world: the study's task, network and training, and what a laboratory may change of them.
+
+A problem has up to six assignments and one question, as in the study.  New are other operations and more operands, and *links*:
+an assignment may set a variable to another one, `b=a`, so that a look-up leads to the next.  The defaults are the study's.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import torch
+from torch import Tensor
+
+from ..engine.learner import Config
+from ..task import Task
+from .model import Network
+
+OPERATIONS = {"+": torch.add, "-": torch.sub, "*": torch.mul}
+MOST_FORMS = 10**6  # entries of a table over all operands, or all tuples of numbers
+
+
+@dataclass(frozen=True)
+class World(Config):
+    """Everything that decides a run, down to its bits on one machine.
+
+    The sequence is laid out as in the study: assignments and PADs, then the operation, the operands, and `=`.
+    Some of the variables, the last ones, may never be asked for in training: `unasked` of them are distractors only, and
+    after these `unseen` stand in no training problem at all.
+
+    >>> World(operands=3, length=17).task.slots
+    6
+    >>> World().apply(torch.tensor([[3, 4], [50, 20]]))
+    tensor([ 7, 11])
+    """
+
+    name: str = "study"  # what to call the world
+    seed: int = 0  # decides split, initialisation and batches
+    n_numbers: int = 59  # N, the modulus
+    n_variables: int = 12  # V
+    length: int = 16  # T, tokens in a sequence
+    operation: str = "+"  # or - or *, applied from the left to the right, modulo N
+    operands: int = 2
+    links: bool = False  # half of the assignments set a variable to another one
+    unasked: int = 0
+    unseen: int = 0
+    train_fraction: float = 0.7  # of all ordered pairs (or triples) of numbers, the share that training may see
+    r: float = 1.0  # frequency of problems with each choice of two or more variables, relative to one variable on one side
+    layers: int = 2  # of attention; the MLP stands after the last
+    heads: int = 1  # in each layer, of width d_model / heads
+    d_model: int = 128
+    d_mlp: int = 512
+    steps: int = 20_000
+    batch_size: int = 512
+    lr: float = 1e-3
+    weight_decay: float = 0.02
+    beta1: float = 0.9
+    beta2: float = 0.999
+    log_every: int = 100
+    checkpoint_every: int = 20_000
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not re.fullmatch(r"\w[\w.-]{0,60}", self.name, re.ASCII):
+            raise ValueError(f"a world needs a plain name of letters, digits, . _ and -, not {ascii(self.name[:60])}")
+        if self.operation not in OPERATIONS:
+            raise ValueError(f"operation must be one of {' '.join(OPERATIONS)}, not {self.operation[:20]!r}")
+        self.at_least(1, "layers", "heads", "d_model", "d_mlp", "batch_size")
+        self.at_least(0, "unasked", "unseen", "weight_decay")
+        self.at_most(2**16, "d_model", "d_mlp", "batch_size")
+        self.at_most(4, "layers", "heads")  # paths multiply by heads + 1 with each layer
+        self.within(0, 1, "beta1", "beta2")
+        self.within(0, math.inf, "r")
+        if not 0 < self.train_fraction <= 1:
+            raise ValueError(f"train_fraction must be above 0 and at most 1, not {self.train_fraction}")
+        if self.lr <= 0:
+            raise ValueError(f"lr must be above 0, not {self.lr}")
+        if self.d_model % self.heads:
+            raise ValueError(f"d_model ({self.d_model}) must be a multiple of heads ({self.heads})")
+        if self.length < self.operands + 6:
+            raise ValueError(f"length must be at least {self.operands + 6} for {self.operands} operands, not {self.length}")
+        task = self.task
+        if not 2 <= self.operands <= 3:
+            raise ValueError(f"a question has 2 or 3 operands, not {self.operands}")
+        if self.asked < max(2, self.operands):
+            raise ValueError(f"training must ask for at least {self.operands} variables, not {self.asked}")
+        if self.n_variables - self.unseen < task.slots:
+            raise ValueError(f"unseen leaves {self.n_variables - self.unseen} variables for up to {task.slots} assignments")
+        needed = self.operands * (2 if self.links else 1)
+        if task.slots < needed:
+            raise ValueError(f"a question may need {needed} assignments, and only {task.slots} fit")
+        largest = max(self.n_numbers, self.n_variables + 1)
+        if largest**self.operands > MOST_FORMS:
+            raise ValueError(f"{largest} numbers or variables are too many for {self.operands} operands")
+
+    @cached_property
+    def task(self) -> Task:
+        """The study's task with the same numbers, variables and places for assignments: it gives the token ids up to `+`."""
+        return Task(self.n_numbers, self.n_variables, self.length - self.operands + 2)
+
+    @property
+    def asked(self) -> int:
+        """How many variables training asks for: the first so many."""
+        return self.n_variables - self.unasked - self.unseen
+
+    @property
+    def never(self) -> tuple[tuple[int, ...], ...]:
+        """For each operand the variables, by index, that training never puts there: as in the study, a sixth at either end.
+
+        The first of those asked for never stand last, and the last never stand first.
+        """
+        many = max(1, self.asked // 6)
+        first, last = tuple(range(self.asked - many, self.asked)), tuple(range(many))
+        return (first, *((),) * (self.operands - 2), last)
+
+    def label(self, varied: Sequence[str] = ()) -> str:
+        """The run's name, and what else is varied."""
+        settings, told = self.settings(), ("name", "seed")
+        if self.name != World.name:  # a world with a name of its own is told by it
+            varied = ()
+        others = [each for each in varied if each not in told and getattr(self, each) != settings[each].default]
+        return "_".join([f"{self.name}-{self.seed}", *(f"{each}-{getattr(self, each)}" for each in others)])
+
+    def apply(self, numbers: Tensor) -> Tensor:
+        """The answers (batch,) to numbers (batch, operands)."""
+        first, *others = numbers.unbind(1)
+        return reduce(lambda total, each: OPERATIONS[self.operation](total, each) % self.n_numbers, others, first)
+
+    def text(self, tokens: Tensor) -> str:
+        """A sequence (length,) as people write it: `c=1, b=c, b-19=?`."""
+        names, room = self.task.names(tokens), self.task.room
+        words = [each for each in names[:room] if each != "PAD"]
+        assignments = [f"{variable}={value}" for variable, value in zip(words[::2], words[1::2])]
+        return ", ".join([*assignments, f"{self.operation.join(names[room + 1 : -1])}=?"])
+
+    def network(self) -> Network:
+        """The untrained network."""
+        sizes = self.task.d_vocab, self.length, self.n_numbers, self.layers, self.heads, self.d_model, self.d_mlp
+        return Network(*sizes, seed=self.seed)

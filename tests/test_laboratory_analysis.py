@@ -1,0 +1,207 @@
+"""What predictions ask of runs: measures of networks whose answers and attention are known."""
+
+import math
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import torch
+from test_laboratory_model import loaded
+from torch.nn.functional import one_hot
+from worlds import WORLDS, read
+
+from assign_add_lib import handmade
+from assign_add_lib.laboratory import World, analysis
+from assign_add_lib.laboratory.analysis import MEASURES, OF_A_RUN, OF_A_SET, OF_TWO_SETS
+from assign_add_lib.laboratory.data import draw_split, evaluation_populations
+from assign_add_lib.task import STUDY
+
+
+class Knowing:
+    """A network that answers by a rule from what the slow reader finds, and reads by another one."""
+
+    def __init__(self, world, says, reads=None):
+        self.world, self.says, self.reads = world, says, reads
+
+    def __call__(self, tokens):
+        said = [self.says(read(ids, self.world)) for ids in tokens.tolist()]
+        return one_hot(torch.tensor(said), self.world.n_numbers).double()
+
+    def last_stream(self, tokens):
+        return None, torch.stack([self.reads(read(ids, self.world), self.world) for ids in tokens.tolist()])
+
+
+class Run:
+    """What measures ask of a run."""
+
+    def __init__(self, world, network, metrics=None):
+        self.world, self.split, self.metrics = world, draw_split(world), metrics
+        self.network = lambda: network
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(analysis, "MANY", 300)
+
+
+def right_if(condition):
+    """Right answers to some problems, and one more to others."""
+    return lambda problem: problem.answer if condition(problem) else (problem.answer + 1) % 7
+
+
+def test_right_counts_fresh_problems():
+    world = WORLDS["plain"]
+    run = Run(world, Knowing(world, right_if(lambda problem: problem.answer < 3)))
+    expected = (analysis.problems(run, "1-var train").answers < 3).double().mean().item()
+    assert analysis.right(run, "1-var train") == pytest.approx(expected) and 0.2 < expected < 0.7
+    plain = Run(world, Knowing(world, right_if(lambda problem: problem.asked == [None, None])))
+    assert analysis.gap(plain, "0-var train, 2-var train") == 1 and analysis.gap(plain, "2-var train, 1-var train") == 0
+    with pytest.raises(ValueError, match="plain has no set '3-var train'; there are: 0-var train, "):
+        analysis.right(Run(replace(world, name="plain"), run.network()), "3-var train")
+
+
+def test_right_when_full_looks_at_full_problems_alone():
+    world = WORLDS["plain"]
+    run = Run(world, Knowing(world, right_if(lambda problem: len(problem.assignments) == 5)))
+    assert analysis.right_when_full(run, "1-var train") == 1 and analysis.right(run, "1-var train") < 0.5
+
+
+def test_above_the_shortcut_is_between_it_and_one():
+    world = WORLDS["plain"]
+    assert analysis.above_shortcut(Run(world, Knowing(world, right_if(lambda _: True))), "1-var train") == 1
+    chance = Run(world, Knowing(world, lambda problem: 0))
+    right = analysis.right(chance, "0-var train")
+    assert analysis.above_shortcut(chance, "0-var train") == pytest.approx((right - 1 / 7) * 7 / 6)
+    assert analysis.above_shortcut(chance, "1-var train") < -0.3
+
+
+def test_a_set_arrives_halfway_from_its_shortcut():
+    world = WORLDS["plain"]
+    half = (1 + analysis.base(Run(world, None), "1-var train")) / 2
+    heights = {0: half - 0.1, 100: half + 0.01, 200: half + 0.2, 300: 1.0}
+    metrics = pd.DataFrame({"1-var train": heights, "0-var train": {0: 0.1, 100: 0.1, 200: 0.56, 300: 0.58}, "2-var train": 0.2})
+    run = Run(world, None, metrics)
+    assert [analysis.arrives(run, f"{n}-var train") for n in (0, 1, 2)] == [300, 100, math.inf]  # chance is 1 in 7
+    assert analysis.later(run, "0-var train, 1-var train") == 200
+
+
+def test_reverse_answers_are_those_of_the_operands_exchanged():
+    world = WORLDS["minus"]
+    run = Run(world, Knowing(world, lambda problem: -problem.answer % 7))
+    batch = analysis.full(world, analysis.problems(run, "2-var train", 4))
+    assert analysis.reversed_when_full(run, "2-var train") == pytest.approx((batch.answers != 0).double().mean().item())
+    assert analysis.reversed_when_full(Run(world, Knowing(world, lambda problem: problem.answer)), "2-var train") == 0
+    plus = WORLDS["plain"]
+    assert analysis.reversed_when_full(Run(plus, Knowing(plus, lambda problem: problem.answer)), "2-var train") == 0
+
+
+def at(problem, world, *weights):
+    """Attention (head, key): for each head, how much it reads the numbers to reckon with; the rest is at the question."""
+    read_of = torch.zeros(len(weights), world.length)
+    for head, each in enumerate(weights):
+        read_of[head, problem.at] = torch.tensor(each)
+        read_of[head, world.length - 1] += 1 - sum(each)
+    return read_of
+
+
+def test_numbers_asked_for_are_ranked_among_the_assigned():
+    world = replace(WORLDS["plain"], heads=2)
+
+    def asked_first(problem, _):
+        return at(problem, world, (0.1, 0.2), (0.3, 0.1))
+
+    def another_first(problem, _):
+        found = at(problem, world, (0.1, 0.2), (0.3, 0.1))
+        others = [place for place in problem.places if place not in problem.at]
+        found[:, others[:1]] = 0.5
+        return found
+
+    for reads, share in ((asked_first, 1), (another_first, None)):
+        run = Run(world, Knowing(world, None, reads))
+        for name in ("1-var train", "2-var train"):
+            alone = [len(read(ids, world).assignments) == int(name[0]) for ids in analysis.problems(run, name).tokens.tolist()]
+            assert analysis.ranked_first(run, name) == pytest.approx(sum(alone) / 300 if share is None else share)
+    with pytest.raises(ValueError, match="0-var train asks for no variables"):
+        analysis.ranked_first(run, "0-var train")
+
+
+@pytest.mark.parametrize(
+    "weights, share",
+    [
+        ([(0.4, 0.4), (0.1, 0.1)], 0),
+        ([(0.5, 0.0), (0.0, 0.5)], 1),
+        ([(0.6, 0.0), (0.1, 0.1)], 0.75),
+        ([(0.4, 0.2), (0.0, 0.0)], 1 / 3),
+    ],
+)
+def test_heads_divide_the_operands(weights, share):
+    world = replace(WORLDS["plain"], heads=2)
+    run = Run(world, Knowing(world, None, lambda problem, _: at(problem, world, *weights)))
+    assert analysis.divided(run, "2-var train") == pytest.approx(share, abs=1e-6)
+    with pytest.raises(ValueError, match="two operands can be divided between heads, not 3"):
+        analysis.divided(Run(WORLDS["three"], None), "2-var train")
+
+
+def test_the_network_by_hand_is_found_to_do_what_it_was_written_for():
+    """It adds by cosines and balance, so that even reading changes nothing, nor the constant part, which is 0 by design."""
+    run = Run(World(), loaded(handmade.weights(task=STUDY), World()))
+    for measure, value in (("right", 1), ("evened", 1), ("ranked_first", 1), ("above_shortcut", 1)):
+        assert MEASURES[measure](run, "2-var train") == value, measure
+    assert analysis.divided(run, "2-var train") < 1e-3
+    assert analysis.without_offset(run) == 1
+
+
+def test_without_its_constant_part_a_threshold_is_gone():
+    """A network by hand with a threshold; its constants are the threshold, and it adds without them as well."""
+    world, weights = World(), handmade.weights(task=STUDY, threshold=0.4, phases=101)
+    network = loaded(weights, world)
+    run = Run(world, network)
+    assert analysis.without_offset(run) == pytest.approx(1, abs=0.01)
+    with torch.no_grad():
+        network.W_out *= 0
+    assert math.isnan(analysis.without_offset(run))  # fewer than half are right
+
+
+def test_reading_evenly_mends_a_network_that_reads_the_wrong_number():
+    world = World()
+    network = loaded(handmade.weights(task=STUDY, match=0.0), world)  # it reads any assigned number
+    run = Run(world, network)
+    assert analysis.right(run, "2-var train") < 0.6 and analysis.evened(run, "2-var train") == 1
+
+
+def test_every_measure_says_of_what_it_is():
+    assert set(MEASURES) == {each.__name__ for group in (OF_A_SET, OF_TWO_SETS, OF_A_RUN) for each in group}
+    assert len(MEASURES) == 14 and all(each.__doc__ for each in MEASURES.values())
+    assert set(evaluation_populations(World(), draw_split(World()))) >= {"0-var train", "2-var add-restricted"}
+
+
+def three_by_hand(threshold, N=13, neurons=300):
+    """One layer that reads three operands by place; neurons of one frequency each, with a threshold, and the best readout."""
+    world = World(n_numbers=N, n_variables=6, length=15, operands=3, layers=1, d_model=64, d_mlp=neurons)
+    network, K = world.network().double().requires_grad_(False), N // 2
+    for each in network.parameters():
+        each.zero_()
+    angle = 2 * math.pi * torch.arange(N, dtype=torch.float64)[:, None] * torch.arange(1, K + 1) / N
+    network.W_E[:N, : 2 * K] = torch.cat([angle.cos(), angle.sin()], 1)
+    network.W_E[world.task.equal, 2 * K] = 1  # the constant part comes with =
+    network.W_pos[:, 20:35] = torch.eye(15)
+    network.W_Q[0, 0, 20 + 14, 0] = 1
+    network.W_K[0, 0, 20 + 11 : 20 + 14, 0] = 40 * math.sqrt(64)  # = reads the three operands
+    network.W_V[0, 0, : 2 * K, : 2 * K] = 3 * torch.eye(2 * K)
+    network.W_O[0, 0] = torch.eye(64)
+    phase = 2 * math.pi * torch.rand(neurons, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    k = torch.arange(neurons) % K
+    network.W_in[k, torch.arange(neurons)], network.W_in[K + k, torch.arange(neurons)] = phase.cos(), -phase.sin()
+    network.W_in[2 * K] = -threshold
+    numbers, tokens = analysis.constants(world)
+    active = (network.last_stream(tokens)[0] @ network.W_in).relu()
+    wanted = one_hot(world.apply(numbers), N) - 1 / N
+    network.W_out[:, 40 : 40 + N] = torch.linalg.lstsq(active, wanted.double()).solution
+    network.W_U[40 : 40 + N] = torch.eye(N)
+    return Run(world, network)
+
+
+def test_three_numbers_need_the_constant_part_that_two_do_without():
+    """ReLU of a cosine has no third harmonic; with a threshold it has one."""
+    run = three_by_hand(threshold=0.8)
+    assert analysis.right(run, "0-var train") > 0.98 and analysis.without_offset(run) < 0.4

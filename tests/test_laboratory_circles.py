@@ -1,0 +1,90 @@
+"""Numbers on a circle: logarithms, pairs half a circle apart, and waves."""
+
+import math
+
+import pytest
+import torch
+from test_laboratory_analysis import Run
+from worlds import SIZES
+
+from assign_add_lib.laboratory import World
+from assign_add_lib.laboratory.circles import half_apart, least_at_half, logarithms, off_by_half, strongest, waves_of_logarithms
+
+
+@pytest.mark.parametrize("N", [3, 7, 13, 59])
+def test_logarithms_undo_powers(N):
+    found = logarithms(N).tolist()
+    root = found.index(1) + 1 if N > 3 else 2
+    assert sorted(found) == list(range(N - 1)) and [pow(root, each, N) for each in found] == list(range(1, N))
+
+
+@pytest.mark.parametrize("N", [1, 2, 9, 60])
+def test_there_are_no_logarithms_but_to_a_prime(N):
+    with pytest.raises(ValueError, match=f"logarithms are for a prime, not {N}"):
+        logarithms(N)
+
+
+class Waves:
+    """Answers to questions of constants by cosines, with amplitudes |cos|; the numbers stand at `at` on a circle."""
+
+    def __init__(self, world, at, circle, frequencies, noise=0.0):
+        self.world, self.at, self.circle, self.frequencies, self.noise = world, at, circle, frequencies, noise
+
+    def __call__(self, tokens):
+        x, y = (self.at[tokens[:, side]].double() for side in (-3, -2))
+        logits = sum(
+            (math.pi * k * (x - y) / self.circle).cos().abs()[:, None]
+            * (2 * math.pi * k * ((x + y)[:, None] - self.at) / self.circle).cos()
+            for k in self.frequencies
+        )
+        return logits + self.noise * torch.randn(logits.shape, generator=torch.Generator().manual_seed(0))
+
+
+def plus(frequencies, noise=0.0):
+    world = World(**SIZES | {"n_numbers": 12})
+    return Run(world, Waves(world, torch.arange(12), 12, frequencies, noise))
+
+
+def times(frequencies):
+    world = World(**SIZES | {"n_numbers": 13}, operation="*")
+    at = torch.cat([torch.tensor([0]), logarithms(13)])
+    network = Waves(world, at, 12, frequencies)
+    return Run(world, lambda tokens: network(tokens).index_fill(1, torch.tensor([0]), -9.0))
+
+
+@pytest.mark.parametrize("run", [plus((1, 2, 3)), times((1, 2, 3))], ids=["plus", "times"])
+def test_waves_fail_half_a_circle_apart(run):
+    assert least_at_half(run) == 1 and off_by_half(run) == 1
+    logits, truth, apart, other = half_apart(run)
+    assert len(truth) == 144 and (apart == 6).sum() == 12
+    N, star = run.world.n_numbers, run.world.operation == "*"
+    assert other.tolist() == [-q % N for q in range(N)] if star else [(q + 6) % 12 for q in range(12)]
+
+
+def test_noise_knows_no_circle():
+    run = plus((0,), noise=1.0)
+    assert off_by_half(run) < 0.5
+
+
+@pytest.mark.parametrize("settings", [{"n_numbers": 7}, {"n_numbers": 12, "operation": "*"}, {"operands": 3, "length": 15}])
+def test_other_worlds_have_no_half_circle(settings):
+    with pytest.raises(ValueError, match="half a circle is for two operands"):
+        least_at_half(Run(World(**SIZES | settings), None))
+
+
+def test_energy_at_the_strongest_frequencies():
+    n = torch.arange(12.0, dtype=torch.float64)
+    wave = lambda k: torch.stack([(2 * math.pi * k * n / 12).cos(), (2 * math.pi * k * n / 12).sin()], 1)  # noqa: E731
+    table = torch.cat([3 * wave(2), wave(5), (-1.0) ** n[:, None], 7 * torch.ones(12, 1)], 1)
+    total = 9 * 12 + 12 + 12  # the constant is left out
+    assert strongest(table, 1) == pytest.approx(9 * 12 / total) and strongest(table, 9) == pytest.approx(1)
+    assert strongest(table, 2) == pytest.approx(10 * 12 / total)
+
+
+def test_waves_of_the_logarithm_are_told_from_waves_of_the_number():
+    world = World(n_numbers=59, n_variables=6, length=14, d_model=12, d_mlp=8, operation="*")
+    for order, sign in ((logarithms(59), 1), (torch.arange(58), -1)):
+        network = world.network().requires_grad_(False)
+        angle = 2 * math.pi * order[:, None] * torch.tensor([1, 7, 9]) / 58
+        network.W_E[1:59] = torch.cat([angle.cos(), angle.sin(), torch.zeros(58, 6)], 1)
+        assert sign * waves_of_logarithms(Run(world, network)) > 0.3

@@ -1,0 +1,136 @@
+"""Predictions and the files that hold them: rules that decide, and one line for what is wrong."""
+
+import math
+
+import pandas as pd
+import pytest
+from test_laboratory_analysis import Run
+
+from assign_add_lib.laboratory import SYSTEM, World
+from assign_add_lib.laboratory.analysis import MEASURES
+from assign_add_lib.laboratory.predictions import Prediction, measured, plan_of, read_plan, shipped_plans
+
+TEXTS = {each: "words" for each in ("statement", "because", "rival", "control", "chance")}
+
+
+def predicting(**own):
+    return Prediction(**TEXTS | {"name": "p", "measure": "right", "of": "1-var train", "at_least": 0.5} | own)
+
+
+def test_a_value_holds_at_its_level():
+    for value, least, most in ((0.49, False, True), (0.5, True, True), (0.51, True, False), (math.nan, False, False)):
+        assert predicting().holds(value) == least and predicting(at_least=None, at_most=0.5).holds(value) == most
+    assert predicting(at_least=None, at_most=5000, measure="arrives").holds(math.inf) is False
+
+
+@pytest.mark.parametrize(
+    "values, seeds, said",
+    [
+        ({0: 1, 1: 1, 2: 1}, 3, "held, 3 of 3 seeds"),
+        ({0: 1, 1: 0, 2: 1}, 3, "not held, 2 of 3 seeds"),
+        ({0: 1, 1: 0, 2: 1}, 2, "held, 2 of 3 seeds"),
+        ({0: 1, 1: math.nan, 2: 0}, 2, "not held, 1 of 3 seeds"),
+        ({0: 1, 2: 1, 7: 1}, 2, "open, 2 of 3 seeds"),
+        ({}, 1, "open, 0 of 3 seeds"),
+    ],
+)
+def test_three_seeds_give_a_verdict(values, seeds, said):
+    assert predicting(seeds=seeds).verdict(values) == said
+
+
+def test_a_rule_is_told_in_words():
+    assert predicting(seeds=2).rule == "right of 1-var train ≥ 0.5 in 2 of 3 seeds"
+    assert predicting(of="", measure="least_at_half", at_least=None, at_most=3).rule == "least_at_half ≤ 3 in 3 of 3 seeds"
+
+
+@pytest.mark.parametrize("name", shipped_plans())
+def test_each_shipped_world_predicts(name):
+    plan = read_plan(name)
+    world = plan.world(2)
+    assert (world.name, world.seed) == (name, 2) and plan.title and plan.question and len(plan.predictions) > 1
+    for setting, value in plan.settings.items():  # a file states only what differs
+        assert value != World.settings()[setting].default
+    assert world.label(plan.settings) == (f"{name}-2")
+    for each in plan.predictions:
+        assert each.because[-1] == each.rival[-1] == each.control[-1] == each.chance[-1] == each.statement[-1] == "."
+
+
+def test_the_book_trains_every_shipped_world_with_three_seeds():
+    assert SYSTEM.grid == [read_plan(name).values() for name in shipped_plans()] and SYSTEM.seeds == (0, 1, 2)
+    assert len(shipped_plans()) == 16 and sum(len(read_plan(name).predictions) for name in shipped_plans()) == 44
+    used = {each.measure for name in shipped_plans() for each in read_plan(name).predictions}
+    assert used == set(MEASURES)  # no measure is there that nothing asks
+
+
+def test_predictions_are_measured_for_every_seed(monkeypatch):
+    for name in MEASURES:
+        monkeypatch.setitem(MEASURES, name, lambda run, of: run.world.seed + len(of))
+    plan = read_plan("one-layer")
+    found = measured(plan, {seed: Run(World(seed=seed), None) for seed in (0, 2)})
+    expected = {0: [20.0, 11.0], 2: [22.0, 13.0]}
+    pd.testing.assert_frame_equal(found.iloc[:2], pd.DataFrame(expected, index=[each.name for each in plan.predictions[:2]]))
+
+
+GOOD = """
+title = "T"
+question = "Q?"
+[world]
+layers = 1
+[[prediction]]
+name = "p"
+statement = "s"
+because = "b"
+rival = "r"
+control = "c"
+chance = "0"
+measure = "right"
+of = "1-var train"
+at_least = 0.5
+"""
+BAD = [
+    ("title =", "name =", "a world's file has no entry name; it has title, question, world, prediction"),
+    ('title = "T"', "", "the title is missing, or no text"),
+    ('"Q?"', '" "', "the question is missing, or no text"),
+    ("layers = 1", "layer = 1", "there is no setting layer; there are: name, seed, n_numbers"),
+    ("layers = 1", "layers = 1.5", "layers must be a whole number, not 1.5"),
+    ("layers = 1", "layers = 9", "layers must be at most 4, not 9"),
+    ("layers = 1", "seed = 1", "[world] is a table of settings, without name and seed"),
+    ("layers = 1", "layers = [1]", "layers must be a whole number, not [1]"),
+    ("layers = 1", "layers = ", "Invalid value"),
+    ("[[prediction]]", "[prediction]", "predictions are tables [[prediction]]"),
+    ('rival = "r"', "", "prediction 'p' lacks rival"),
+    ('rival = "r"', 'rival = ""', "the rival of a prediction is empty"),
+    ('rival = "r"', "rival = 3", "rival of a prediction cannot be 3"),
+    ('rival = "r"', 'rivals = "r"\nrival = "r"', "prediction 'p' has no entry rivals"),
+    ('"right"', '"left"', "p: there is no measure 'left'; there are: right, right_when_full"),
+    ("1-var train", "1-var chain train", "p: right is of a set, not of '1-var chain train'; the sets are: 0-var train, "),
+    ('"right"', '"gap"', "p: gap is of two sets, `A, B`, not of '1-var train'"),
+    ('"right"', '"off_by_half"', "p: off_by_half is of no set, not of '1-var train'"),
+    ("at_least = 0.5", "at_least = 0.5\nat_most = 1", "p: a prediction needs at_least or at_most, and not both"),
+    ("at_least = 0.5", "", "p: a prediction needs at_least or at_most, and not both"),
+    ("at_least = 0.5", 'at_least = "0.5"', "at_least of a prediction cannot be '0.5'"),
+    ("at_least = 0.5", "at_least = true", "at_least of a prediction cannot be True"),
+    ("at_least = 0.5", "at_least = 0.5\nseeds = 4", "p: seeds must be from 1 to 3, not 4"),
+    ("at_least = 0.5", "at_least = 0.5\n" + GOOD[GOOD.index("[[") :], "two predictions have the same name"),
+]
+
+
+@pytest.mark.parametrize("old, new, line", BAD, ids=[line[:40] for *_, line in BAD])
+def test_a_wrong_file_is_one_line(tmp_path, old, new, line):
+    assert plan_of("good", GOOD).predictions[0].name == "p"
+    path = tmp_path / "wrong.toml"
+    path.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(ValueError) as error:
+        read_plan(path)
+    assert str(error.value).startswith(f"{path}: {line}") and "\n" not in str(error.value)
+
+
+def test_a_file_that_is_missing_or_no_text_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no world nowhere; there are: chain-three-layers, .*; or give a file"):
+        read_plan("nowhere")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match="binary.toml: "):
+        read_plan(tmp_path / "binary.toml")
+    (tmp_path / "a b.toml").write_text(GOOD)
+    with pytest.raises(ValueError, match="a world needs a plain name"):
+        read_plan(tmp_path / "a b.toml")

@@ -1,0 +1,148 @@
+"""One command from a world's file to its page."""
+
+import re
+import sys
+
+import pandas as pd
+import pytest
+
+from assign_add_lib.__main__ import main
+from assign_add_lib.laboratory import WorldRun
+from assign_add_lib.laboratory.page import cell, differences, table
+from assign_add_lib.laboratory.world import World
+
+FILE = """
+title = "Mini"
+question = "Does it run?"
+
+[world]
+n_numbers = 8
+n_variables = 6
+length = 14
+operation = "-"
+d_model = 8
+d_mlp = 8
+steps = 6
+log_every = 2
+checkpoint_every = 6
+batch_size = 16
+
+[[prediction]]
+name = "little is learned | in six steps"
+statement = "It guesses."
+because = "Six steps are few."
+rival = "They are enough."
+control = "Six thousand."
+chance = "1 in 8."
+measure = "right"
+of = "1-var train"
+at_most = 0.9
+
+[[prediction]]
+name = "all is learned"
+statement = "It knows."
+because = "Why not."
+rival = "It guesses."
+control = "None."
+chance = "Never."
+measure = "arrives"
+of = "0-var train"
+at_most = 4
+seeds = 1
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["assign_add_lib", "world", "mini.toml"])
+    (tmp_path / "mini.toml").write_text(FILE)
+    return tmp_path
+
+
+def world(*arguments):
+    return main(["world", "mini.toml", "--folder", "lab", "--jobs", "1", "--quiet", "--device", "cpu", *arguments])
+
+
+def row(page, name):
+    line = next(line for line in page.splitlines() if line.startswith(f"| {name}"))
+    return [each.strip() for each in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def test_a_world_is_trained_measured_and_told(here, capsys):
+    assert world() == 0
+    out, folder = capsys.readouterr().out.splitlines(), here / "lab"
+    assert out[0] == "held, 3 of 3 seeds: mini, little is learned | in six steps"
+    assert out[1] == "not held, 0 of 3 seeds: mini, all is learned" and out[2] == f"written: {folder.name}/mini.md"
+    page, values = (folder / "mini.md").read_text(), pd.read_csv(folder / "mini.csv", index_col="prediction")
+    runs = {seed: WorldRun.open(folder / f"mini-{seed}") for seed in (0, 1, 2)}
+    assert all(run.finished and run.world.operation == "-" for run in runs.values())
+    assert page.startswith("# Mini\n\nDoes it run?\n") and "| operation | - | + |" in page and "![Accuracy" in page
+    found = row(page, "little is learned")
+    assert found[1] == "right of 1-var train ≤ 0.9 in 3 of 3 seeds" and found[-1] == "held, 3 of 3 seeds"
+    assert found[3:6] == [f"{value:.3g}" for value in values.iloc[0]]
+    assert row(page, "all is learned")[2:6] == ["inf"] * 4
+    for name in ("0-var train", "2-var var-restricted (2)"):
+        assert row(page, name)[2:] == [f"{run.metrics[name].iloc[-1]:.3g}" for run in runs.values()]
+    assert (folder / "mini.png").read_bytes()[:4] == b"\x89PNG" and "python -m assign_add_lib world mini.toml" in page
+    assert (folder / "mini.toml").read_text() == FILE
+
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")}
+    (here / "mini.toml").write_text(FILE.replace("at_most = 0.9", "at_most = 0.8"))
+    assert world() == 0  # nothing is trained again, and a changed prediction has no verdict
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")} == before
+    assert "no verdict, for the predictions were changed after training began" in capsys.readouterr().out
+    assert row((folder / "mini.md").read_text(), "little is learned")[-1].startswith("no verdict")
+    (here / "mini.toml").write_text(FILE.replace("steps = 6", "steps = 8", 1).replace("every = 6", "every = 8"))
+    assert world() == 2
+    assert "mini-0 holds a run with another config; choose another folder" in capsys.readouterr().err
+
+
+def test_fewer_seeds_leave_it_open(here, capsys):
+    assert world("--seed", "1") == 0
+    assert capsys.readouterr().out.startswith("open, 1 of 3 seeds: mini")
+    assert "| seed 1 | verdict |" in (here / "lab" / "mini.md").read_text()
+
+
+BAD = [
+    (FILE, FILE.split("[[")[0], "mini predicts nothing; write at least one [[prediction]] before it is trained"),
+    ('"arrives"\nof = "0-var train"', '"waves_of_logarithms"', "logarithms are for a prime, not 8"),
+    ("steps = 6", "steps = 0", "mini.toml: steps must be at least 1, not 0"),
+    ("[world]", "world", "mini.toml: "),
+]
+
+
+@pytest.mark.parametrize("old, new, line", BAD, ids=[line[-30:] for *_, line in BAD])
+def test_what_cannot_be_measured_is_told_before_training(here, capsys, old, new, line):
+    (here / "mini.toml").write_text(FILE.replace(old, new, 1))
+    assert world() == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith(f"error: {line}") and err.count("\n") == 1
+    assert not (here / "lab").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, line",
+    [
+        (["nowhere"], "there is no world nowhere; there are: chain-three-layers"),
+        (["mini.toml", "./mini.toml"], "two worlds have the same name"),
+        (["mini.toml", "--jobs", "0"], "jobs must be at least 1, not 0"),
+        (["mini.toml", "--device", "abacus"], "there is no device"),
+        (["mini.toml", "--seed", "x"], "argument --seed: 'x' is not a whole number"),
+        ([], "the following arguments are required: WORLD"),
+        (["."], "there is no world ."),
+    ],
+)
+def test_wrong_arguments_are_one_line(here, capsys, arguments, line):
+    try:
+        code = main(["world", *arguments, "--quiet"])
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert code == 2 and out == "" and err.startswith("error: ") and line in err and err.count("\n") == 1
+
+
+def test_tables_are_markdown():
+    assert table(["a", "b"], [[1, 0.12345], ["x|y", 12345.0]]) == "| a | b |\n| --- | --- |\n| 1 | 0.123 |\n| x\\|y | 12345 |\n"
+    assert cell(float("inf")) == "inf" and cell(float("nan")) == "nan" and cell(True) == "True"
+    assert differences(World(layers=3, seed=4, name="x")) == [["layers", 3, 2]]
