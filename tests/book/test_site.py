@@ -383,7 +383,9 @@ def violations(browser, options):
 
 
 def test_nothing_to_mend_for_axe(page, browser):
-    assert violations(browser, "rules: { 'color-contrast': { enabled: false } }") == []
+    found = violations(browser, "rules: { 'color-contrast': { enabled: false } }")
+    # a cell with a formula has a name, but this rule of axe asks for words that are seen, and sees none in MathML
+    assert [(rule, html) for rule, html in found if rule != "empty-table-header" or "<math" not in html] == []
     ids = browser.execute_script("return [...document.querySelectorAll('[id]')].map(({ id }) => id)")
     assert len(ids) == len(set(ids))
 
