@@ -3,6 +3,7 @@
 import re
 
 from docutils import nodes
+from plain import site_of
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.search import IndexBuilder, WordCollector
 
@@ -11,10 +12,14 @@ UNUSED = ("sphinx_thebe", "sphinx_togglebutton", "sphinx_design")
 NUMBER_FIGURES = TocTreeCollector.assign_figure_numbers  # the step after the numbers of sections, which it uses
 
 
-def show_live_buttons(app, config):
-    """Show the repository and launch buttons where the public address is known, and no button that a browser has itself."""
+def know_address(app, config):
+    """Where the public address is known, pages say where they stand and show the repository and launch buttons.
+
+    No page shows a button that a browser has itself.
+    """
     options = config.html_theme_options
     known = bool(options.get("repository_url"))
+    config.html_baseurl = site_of(options.get("repository_url") or "")
     options["use_repository_button"] = known
     if not known:
         options["launch_buttons"] = {}
@@ -65,7 +70,7 @@ def index_prose(app):
 
 def setup(app):
     """Connect all to Sphinx, after what they correct."""
-    app.connect("config-inited", show_live_buttons, priority=900)
+    app.connect("config-inited", know_address, priority=900)
     forget_unused(app)
     app.connect("config-inited", forget_unused, priority=900)
     app.connect("builder-inited", number_by_file_name, priority=900)
