@@ -7,10 +7,11 @@ import torch
 from small import contents
 from worlds import SIZES, WORLDS, rng
 
-from assign_add_lib import Task, TrainConfig
+from assign_add_lib import Task, TrainConfig, last_logits, load_run
 from assign_add_lib.laboratory import SYSTEM, World, WorldLearner, WorldRun
+from assign_add_lib.laboratory.analysis import ranked_first, right
 from assign_add_lib.laboratory.data import draw_split, evaluation_sets
-from assign_add_lib.laboratory.training import Untrained, accuracy, answers
+from assign_add_lib.laboratory.training import StudyRun, Untrained, accuracy, answers
 from assign_add_lib.training import StudyLearner
 
 WORLD = World(name="small", **SIZES, links=True, layers=3, seed=2, steps=40, batch_size=32, log_every=10, checkpoint_every=20)
@@ -61,6 +62,14 @@ def test_a_stopped_run_goes_on_to_the_same_bits(whole, tmp_path):
     for stop in (15, None):
         SYSTEM.train(WORLD, tmp_path / "run", "cpu", progress=False, stop=stop)
     assert contents(tmp_path / "run") == contents(whole)
+
+
+def test_a_shipped_run_of_the_study_stands_in_for_a_run():
+    run, shipped = StudyRun("seed-7"), load_run("seed-7")
+    tokens, truth = evaluation_sets(run.world, run.split, 200)["2-var add-restricted"]
+    torch.testing.assert_close(run.network()(tokens), last_logits(shipped.weights(), tokens), atol=1e-4, rtol=1e-4)
+    assert torch.equal(run.split, draw_split(run.world)) and run.metrics.equals(shipped.metrics)
+    assert right(run, "2-var train") > 0.98 and ranked_first(run, "2-var train") > 0.98
 
 
 def test_the_untrained_network_stands_in_for_a_run(whole):

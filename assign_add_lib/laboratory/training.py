@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from ..engine.learner import Learner
 from ..engine.runs import ModuleRun
 from ..sampling import Batch
-from ..training import BATCH_SEED, adamw
+from ..training import BATCH_SEED, adamw, load_run
 from .data import draw_split, evaluation_populations, evaluation_sets, training_population
 from .model import Network
 from .world import World
@@ -78,6 +78,22 @@ class Untrained:
     def network(self) -> Network:
         """The network, frozen."""
         return self.world.network().requires_grad_(False)
+
+
+class StudyRun:
+    """A shipped run of the study, as measures of the laboratory ask for it: the control that is there already."""
+
+    def __init__(self, name: str):
+        run = load_run(name)
+        self.world, self.weights = World(seed=run.config.seed), run.weights()
+        self.split, self.metrics = run.split.train_pairs, run.metrics
+
+    def network(self) -> Network:
+        """The network at the last step, frozen."""
+        network = self.world.network().requires_grad_(False)
+        with_heads = {name: each[:, None] if each.dim() == 3 else each for name, each in self.weights.tensors().items()}
+        network.load_state_dict(with_heads)
+        return network
 
 
 class WorldRun(ModuleRun):
