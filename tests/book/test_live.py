@@ -572,7 +572,7 @@ def test_a_closed_network_plays_no_more(explorer):
     browser = explorer("?step2=0")
     until(browser, lambda: "step2=0" in browser.current_url)
     browser.find_elements(By.XPATH, "//assign-add//button[text()='Play']")[1].send_keys(Keys.ENTER)
-    until(browser, lambda: "step2=400" in browser.current_url)
+    until(browser, lambda: "step2=0" not in browser.current_url)
     browser.find_element(By.XPATH, "//assign-add//button[text()='Close the second network']").send_keys(Keys.ENTER)
     requests(browser)
     browser.execute_async_script("setTimeout(arguments[0], 1500)")
