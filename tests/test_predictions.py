@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from test_laboratory_analysis import Run
 
+from assign_add_lib.engine.sweep import grid
 from assign_add_lib.laboratory import SYSTEM, World
 from assign_add_lib.laboratory.analysis import MEASURES
 from assign_add_lib.laboratory.predictions import Prediction, measured, plan_of, read_plan, shipped_plans
@@ -58,6 +59,8 @@ def test_each_shipped_world_predicts(name):
 def test_the_book_trains_every_shipped_world_with_three_seeds():
     assert SYSTEM.grid == [read_plan(name).values() for name in shipped_plans()] and SYSTEM.seeds == (0, 1, 2)
     assert len(shipped_plans()) == 16 and sum(len(read_plan(name).predictions) for name in shipped_plans()) == 44
+    runs = grid(World, [part | {"seed": SYSTEM.seeds} for part in SYSTEM.grid])
+    assert set(runs) == {f"{name}-{seed}" for name in shipped_plans() for seed in (0, 1, 2)}  # as the command names them
     used = {each.measure for name in shipped_plans() for each in read_plan(name).predictions}
     assert used == set(MEASURES)  # no measure is there that nothing asks
 

@@ -495,6 +495,26 @@ def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(brow
     browser.get_log("browser")
 
 
+def test_what_was_asked_last_is_shown_whatever_comes_first(browser, site):
+    address, networks, _ = site
+    show(browser, f"{address}/page.html")
+    page = Page(browser)
+    page.until(lambda: page.all(".odds .most"))
+    browser.execute_script(
+        "const fetch = window.fetch; window.fetch = (url) => new Promise((go) => (window.go = go)).then(() => fetch(url))"
+    )
+    for name in ("depth 1", "depth 2"):
+        Select(page.named("Network")).select_by_visible_text(name)
+    expected = verdict(networks["depth 2"], solved(INPUTS[:-1]), INPUTS[-1])
+    page.until(lambda: page.said() == expected)  # which was fetched before
+    browser.execute_async_script("window.go(); setTimeout(arguments[0], 500)")
+    assert page.said() == expected and weights_asked(browser)[-1].startswith("lines-depth-1-")
+    page.named("show example 1").send_keys(Keys.SPACE)
+    assert page.said() == verdict(networks["depth 2"], solved(INPUTS[1:-1]), INPUTS[-1])
+    Select(page.named("Network")).select_by_visible_text("depth 1")
+    page.until(lambda: page.said() == verdict(networks["depth 1"], solved(INPUTS[1:-1]), INPUTS[-1]))
+
+
 def test_print_shows_the_row_and_the_sentence_alone(browser, site):
     show(browser, f"{site[0]}/page.html")
     page = Page(browser)
