@@ -137,9 +137,9 @@ def test_numbers_asked_for_are_ranked_among_the_assigned():
 def test_heads_divide_the_operands(weights, share):
     world = replace(WORLDS["plain"], heads=2)
     run = Run(world, Knowing(world, None, lambda problem, _: at(problem, world, *weights)))
-    assert analysis.divided(run, "2-var train") == pytest.approx(share, abs=1e-6)
+    assert analysis.shared_out(run, "2-var train") == pytest.approx(share, abs=1e-6)
     with pytest.raises(ValueError, match="two operands can be divided between heads, not 3"):
-        analysis.divided(Run(WORLDS["three"], None), "2-var train")
+        analysis.shared_out(Run(WORLDS["three"], None), "2-var train")
 
 
 def test_the_network_by_hand_is_found_to_do_what_it_was_written_for():
@@ -147,7 +147,7 @@ def test_the_network_by_hand_is_found_to_do_what_it_was_written_for():
     run = Run(World(), loaded(handmade.weights(task=STUDY), World()))
     for measure, value in (("right", 1), ("evened", 1), ("ranked_first", 1), ("above_shortcut", 1)):
         assert MEASURES[measure](run, "2-var train") == value, measure
-    assert analysis.divided(run, "2-var train") < 1e-3
+    assert analysis.shared_out(run, "2-var train") < 1e-3
     assert analysis.without_offset(run) == 1
 
 

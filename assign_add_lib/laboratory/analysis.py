@@ -110,7 +110,7 @@ def evened(run: WorldRun, of: str) -> float:
     return _share(network.read_out(stream).argmax(1) == batch.answers)
 
 
-def divided(run: WorldRun, of: str) -> float:
+def shared_out(run: WorldRun, of: str) -> float:
     """How much the heads of the last layer share out two operands: |left - right| over left + right, for what each head reads of
     the two numbers, summed over heads and problems; 0 if each head reads both alike, 1 if each reads one alone.
     """
@@ -149,7 +149,7 @@ def without_offset(run: WorldRun, of: str = "") -> float:
 
 
 OF_A_SET: tuple[Measure, ...] = (
-    right, right_when_full, arrives, above_shortcut, reversed_when_full, ranked_first, evened, divided,
+    right, right_when_full, arrives, above_shortcut, reversed_when_full, ranked_first, evened, shared_out,
 )  # fmt: skip
 OF_TWO_SETS: tuple[Measure, ...] = (gap, later)
 OF_A_RUN: tuple[Measure, ...] = (without_offset, least_at_half, off_by_half, waves_of_logarithms)

@@ -47,12 +47,13 @@ def follow(files: Sequence[str], folder: str | Path, seeds: Sequence[int], **opt
 
 def draw(plan: Plan, runs: dict[int, WorldRun], path: Path) -> None:
     """Write the picture of a world's accuracies over training, the first seed bold and the others faint behind it."""
-    use_style()
     first, *others = runs.values()
     trained = [name for name in first.metrics if name.endswith(" train") and not name.startswith("0")]
     levels = {name.removesuffix(" train"): {"shortcut": base(first, name)} for name in trained}
-    figure = accuracy_curves(first.metrics, (), levels, [each.metrics for each in others])
     content = io.BytesIO()
-    figure.savefig(content, format="png")
-    plt.close(figure)
+    with plt.rc_context():  # the caller's own style stays
+        use_style()
+        figure = accuracy_curves(first.metrics, (), levels, [each.metrics for each in others])
+        figure.savefig(content, format="png")
+        plt.close(figure)
     write_atomic(path, content.getvalue())

@@ -12,7 +12,7 @@ from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
-from test_site import STICKING_OUT, faint, serious
+from test_site import STICKING_OUT, faint, violations
 
 from assign_add_lib.companions.rules.analysis import patterns_at_questions
 from assign_add_lib.companions.rules.data import Rows, all_pairs
@@ -406,13 +406,13 @@ def test_all_is_reached_by_the_tab_key(page, browser):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_serious_for_axe_and_nothing_sticks_out(page, browser, output, width):
+def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, browser, output, width):
     show(browser, output, width=width, height=900)
     page = Page(browser)
     page.until(lambda: page.all(".odds .most"))
     page.named("z of example 1, 3: one up").send_keys(Keys.ENTER)
     page.named("show example 2").send_keys(Keys.SPACE)
-    assert serious(browser, "") == [] and faint(browser) == []
+    assert violations(browser, "") == [] and faint(browser) == []
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     assert browser.execute_script(STICKING_OUT.replace("article *", "main *")) == []
 
