@@ -418,8 +418,11 @@ def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, browser, output, w
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(browser, tmp_path_factory):
     """A page as the site has it, with a strict policy, and with the checkpoints of two shipped runs beside it."""
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})  # files change between tests
+
     from assign_add_lib.engine import manifest
 
     folder, data = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("data")
