@@ -29,6 +29,10 @@ class Batch(NamedTuple):
     tokens: Tensor  # (batch, length) token ids
     answers: Tensor  # (batch,) numbers
 
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same problems on a device."""
+        return Batch(self.tokens.to(device), self.answers.to(device))
+
 
 def lay_out(task: Task, left: Tensor, right: Tensor, x: Tensor, y: Tensor, generator: torch.Generator) -> Batch:
     """Write questions out as sequences, with random distractors, order and PADs.

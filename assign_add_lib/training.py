@@ -94,15 +94,12 @@ class StudyLearner(Learner):
         batch = self.population.sample(self.config.batch_size, self.generator)
         return cross_entropy(self.logits(self.weights, batch.tokens), batch.answers)
 
-    def _placed(self, batch: Batch) -> Batch:
-        return Batch(*(each.to(self.device) for each in batch))
-
     @cached_property
     def _evaluated_on(self) -> tuple[Batch, dict[str, Batch], Batch]:
         """What the loss, the accuracies and the progress measures are taken on: always the same problems."""
         unseen = training_population(self.split, self.config.r).sample(2000, torch.Generator().manual_seed(4))
-        sets = {name: self._placed(batch) for name, batch in evaluation_sets(self.split).items()}
-        return self._placed(unseen), sets, self._placed(diagnostic_batch(self.split))
+        sets = {name: batch.to(self.device) for name, batch in evaluation_sets(self.split).items()}
+        return unseen.to(self.device), sets, diagnostic_batch(self.split).to(self.device)
 
     def evaluate(self) -> dict[str, float]:
         """The loss on 2000 training problems, the nine accuracies and the seven progress measures."""

@@ -39,6 +39,18 @@ def double():
 
 
 @pytest.fixture
+def static(monkeypatch):
+    """Views are drawn as the site has them, without a kernel."""
+    monkeypatch.setenv("ASSIGN_ADD_RENDER", "static")
+
+
+@pytest.fixture
+def live(monkeypatch):
+    """Views are drawn as a notebook has them."""
+    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
+
+
+@pytest.fixture
 def own_data(tmp_path, monkeypatch):
     """The place of a data folder of our own, in which nothing is shipped yet."""
     monkeypatch.setattr(manifest, "PACKAGE", tmp_path / "package")

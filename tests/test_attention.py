@@ -43,11 +43,6 @@ def form(request, monkeypatch):
     return request.param
 
 
-@pytest.fixture
-def static(monkeypatch):
-    monkeypatch.setenv("ASSIGN_ADD_RENDER", "static")
-
-
 def test_attention_rows_are_distributions_over_the_past():
     patterns, names = attention(TwoSteps(), TEXT)
     assert names == "c 1 b 17 a 42 PAD PAD PAD PAD PAD PAD + b 19 =".split()

@@ -15,16 +15,6 @@ from assign_add_lib.views.explorer import BY_HAND, MODULES, PARTS, Asked, explor
 TEXT = "c=1, b=17, b+19=?"
 
 
-@pytest.fixture
-def static(monkeypatch):
-    monkeypatch.setenv("ASSIGN_ADD_RENDER", "static")
-
-
-@pytest.fixture
-def live(monkeypatch):
-    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
-
-
 def attributes(output):
     return dict(re.findall(r' (\w+)="([^"]*)"', re.search("<assign-add(.*?)>", output)[1]))
 

@@ -225,3 +225,16 @@ def test_analytic_diagnosis_is_that_of_a_network_built_by_hand():
     assert fourier.analytic_diagnosis(7, ks, True, True, torch.relu) == pytest.approx(expected, abs=1e-5)
     free = fourier.analytic_diagnosis(11, torch.arange(1, 6).repeat(40), False, False, torch.square, draws=2)
     assert free[1] == 1 and 0 < free[0] < 1
+
+
+@pytest.mark.parametrize("p", [3, 5, 7, 11, 29, 59])
+def test_logarithms_turn_products_into_sums(p):
+    log = fourier.logarithms(p).tolist()
+    assert log[0] == -1 and sorted(log[1:]) == list(range(p - 1)) and log[1] == 0
+    assert all((log[a] + log[b]) % (p - 1) == log[a * b % p] for a in range(1, p) for b in range(1, p))
+
+
+@pytest.mark.parametrize("p", [1, 4, 9, 60])
+def test_there_are_no_logarithms_but_to_a_prime(p):
+    with pytest.raises(ValueError, match=f"p must be a prime, not {p}"):
+        fourier.logarithms(p)

@@ -18,16 +18,6 @@ RULE, INPUTS = (2, 5), [(1, 3), (3, 2), (4, 4), (2, 6)]  # answers 3, 2, 0, and 
 SMALL = {"depth": 2, "d_model": 16, "heads": 2, "std": 0.4}
 
 
-@pytest.fixture
-def static(monkeypatch):
-    monkeypatch.setenv("ASSIGN_ADD_RENDER", "static")
-
-
-@pytest.fixture
-def live(monkeypatch):
-    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """The folder of a run of three steps."""

@@ -262,6 +262,7 @@ SUMS = [[(x + y) % N for y in range(N)] for x in range(N)]
     "analysis.fourier.basis",
     "analysis.fourier.frequencies",
     "analysis.fourier.spectrum",
+    "analysis.fourier.logarithms",
     "analysis.fourier.key_frequencies",
     "analysis.fourier.keep",
     "analysis.fourier.remove",
@@ -274,6 +275,7 @@ def waves_of_seven_numbers():
     energy = (np.abs(np.fft.fft(TABLE.numpy(), axis=0)) ** 2).sum(1)
     shares = np.array([energy[0], energy[1] + energy[6], energy[2] + energy[5], energy[3] + energy[4]]) / energy.sum()
     same(fourier.spectrum(TABLE), shares)
+    assert fourier.logarithms(7).tolist() == [-1, 0, 2, 1, 4, 5, 3]
     assert fourier.key_frequencies(TABLE, 0.2) == [k for k in (1, 2, 3) if shares[k] > 0.2]
     kept = np.fft.rfft(TABLE.numpy(), axis=0) * np.array([1, 0, 1, 0])[:, None]
     same(fourier.keep(TABLE, [0, 2]), np.fft.irfft(kept, n=N, axis=0))

@@ -11,11 +11,6 @@ from small import held, line
 from assign_add_lib.views.slider import step_slider
 
 
-@pytest.fixture
-def static(monkeypatch):
-    monkeypatch.setenv("ASSIGN_ADD_RENDER", "static")
-
-
 def test_static_slider_holds_one_small_frame_a_step(static):
     output = step_slider(line, [0, 300], "Some lines.", lambda step: f"the line at {step}").data
     frames = held(output)

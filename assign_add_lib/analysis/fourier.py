@@ -33,6 +33,20 @@ def frequencies(N: int) -> Tensor:
     return (torch.arange(N) + 1) // 2
 
 
+def logarithms(p: int) -> Tensor:
+    """The discrete logarithm of each number to the base of the least primitive root of a prime p, (p,); of 0 it is -1.
+
+    ValueError for what is no prime.
+    """
+    for root in range(1, p):
+        powers = [pow(root, power, p) for power in range(p - 1)]
+        if sorted(powers) == list(range(1, p)):
+            found = torch.full((p,), -1)
+            found[torch.tensor(powers)] = torch.arange(p - 1)
+            return found
+    raise ValueError(f"p must be a prime, not {p}")
+
+
 def spectrum(table: Tensor) -> Tensor:
     """The share of a table's energy (sum of squares) at each frequency, (K + 1,), for a table (N, columns)."""
     N = len(table)

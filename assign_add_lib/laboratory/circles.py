@@ -1,25 +1,13 @@
 """Numbers on a circle: where a modulus is even, pairs half a circle apart; and the circle of multiplication, the logarithms."""
 
-import math
-
 import torch
 from torch import Tensor
 
+from ..analysis.fourier import logarithms
 from .data import constants
 from .training import WorldRun
 
 WAVES = 10  # frequencies, as many as the study's network leans on at most
-
-
-def logarithms(N: int) -> Tensor:
-    """The discrete logarithm of 1..N-1 to the least primitive root modulo a prime N, (N - 1,); ValueError for other N."""
-    if N < 3 or any(N % divisor == 0 for divisor in range(2, math.isqrt(N) + 1)):
-        raise ValueError(f"logarithms are for a prime, not {N}")
-    for root in range(2, N):
-        powers = [pow(root, i, N) for i in range(N - 1)]
-        if len(set(powers)) == N - 1:
-            return torch.tensor(powers).argsort()
-    raise AssertionError("every odd prime has a primitive root")
 
 
 @torch.no_grad()
@@ -35,7 +23,7 @@ def half_apart(run: WorldRun) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     if world.operation == "*":
         kept, circle = (numbers > 0).all(1), N - 1
         numbers, tokens = numbers[kept], tokens[kept]
-        at, other = logarithms(N)[numbers - 1], -torch.arange(N) % N
+        at, other = logarithms(N)[numbers], -torch.arange(N) % N
     else:
         at, circle, other = numbers, N, (torch.arange(N) + N // 2) % N
     apart = at[:, 0] - at[:, 1] if world.operation != "-" else at.sum(1)
@@ -67,7 +55,7 @@ def waves_of_logarithms(run: WorldRun, of: str = "") -> float:
     network, N = run.network(), run.world.n_numbers
     _, OV = network.circuits()
     table = (network.W_E[1:N] @ OV[-1].sum(0)).double()
-    return strongest(table[logarithms(N).argsort()]) - strongest(table)
+    return strongest(table[logarithms(N)[1:].argsort()]) - strongest(table)
 
 
 def strongest(table: Tensor, many: int = WAVES) -> float:

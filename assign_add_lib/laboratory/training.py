@@ -42,19 +42,13 @@ class WorldLearner(Learner):
     def _evaluated_on(self) -> tuple[Batch, dict[str, Batch]]:
         """What loss and accuracies are taken on: always the same problems."""
         unseen = training_population(self.config, self.split).sample(1000, torch.Generator().manual_seed(4))
-        return placed(unseen, self.device), {
-            name: placed(batch, self.device) for name, batch in evaluation_sets(self.config, self.split).items()
-        }
+        sets = {name: batch.to(self.device) for name, batch in evaluation_sets(self.config, self.split).items()}
+        return unseen.to(self.device), sets
 
     def evaluate(self) -> dict[str, float]:
         """The loss on 1000 training problems, and the accuracy on 1000 problems of each set."""
         unseen, sets = self._evaluated_on
         return {"loss": self.loss_on(unseen).item()} | {name: accuracy(self.network, batch) for name, batch in sets.items()}
-
-
-def placed(batch: Batch, device: torch.device | str) -> Batch:
-    """The same problems on a device."""
-    return Batch(*(each.to(device) for each in batch))
 
 
 @torch.no_grad()

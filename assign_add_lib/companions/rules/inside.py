@@ -9,23 +9,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ...analysis.fourier import logarithms
 from .analysis import factor_of
 from .data import Rows
 from .model import ASKED, Network
 
 Alter = Callable[[str, int, Tensor], Tensor]  # what stands somewhere, at a depth -> what is to stand there
 GROUPS = ("sums", "products")  # under which numbers can be turned: all of them, or all but 0
-
-
-def logarithms(p: int) -> Tensor:
-    """The discrete logarithm of each number to the base of the least primitive root of a prime p, (p,); of 0 it is -1."""
-    for root in range(1, p):
-        powers = [pow(root, power, p) for power in range(p - 1)]
-        if len(set(powers)) == p - 1:
-            found = torch.full((p,), -1)
-            found[torch.tensor(powers)] = torch.arange(p - 1)
-            return found
-    raise ValueError(f"p must be a prime, not {p}")
 
 
 def waves(table: Tensor, group: str) -> Tensor:
@@ -121,7 +111,8 @@ def outcomes(said: Tensor, base: Rows, source: Rows, example: int) -> dict[str, 
     factors = [factor_of(rows)[:, example] for rows in (base, source)]
     answers = [rows.answers[:, example] for rows in (base, source)]
     ways = ((0, 0), (0, 1)) if torch.equal(base.inputs, source.inputs) else ((0, 0), (1, 0), (0, 1), (1, 1))
-    named = {f"c{i * chr(39)} z{j * chr(39)}": factors[i] * answers[j] % base.p for i, j in ways}
+    prime = "'"
+    named = {f"c{i * prime} z{j * prime}": factors[i] * answers[j] % base.p for i, j in ways}
     values = torch.stack(list(named.values()))
     different = (values[:, None] != values).sum((0, 1)) == len(ways) * (len(ways) - 1)  # in pairs both ways
     return {name: (said == value)[different].double().mean().item() for name, value in named.items()}

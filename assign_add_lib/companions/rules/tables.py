@@ -4,6 +4,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from ...analysis.fourier import logarithms
 from ...engine.manifest import shipped_file
 from .analysis import Answering, accuracy_by_shots, answering, factor_of, following, read_by_kind
 from .data import Rows, Split, draw_rows, draw_tasks, line_of
@@ -13,7 +14,6 @@ from .inside import (
     between,
     head_outputs,
     largest_wave,
-    logarithms,
     multiples,
     outcomes,
     over_inputs,
