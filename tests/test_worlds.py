@@ -106,7 +106,7 @@ def test_fewer_seeds_leave_it_open(here, capsys):
 
 BAD = [
     (FILE, FILE.split("[[")[0], "mini predicts nothing; write at least one [[prediction]] before it is trained"),
-    ('"arrives"\nof = "0-var train"', '"waves_of_logarithms"', "logmust be a prime, not 8"),
+    ('"arrives"\nof = "0-var train"', '"waves_of_logarithms"', "p must be a prime, not 8"),
     ("steps = 6", "steps = 0", "mini.toml: steps must be at least 1, not 0"),
     ("[world]", "world", "mini.toml: "),
 ]
