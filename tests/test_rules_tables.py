@@ -70,6 +70,19 @@ def test_rows_without_a_match_are_counted_by_the_lines_of_their_examples(seed):
     assert struck == sorted(struck) and 0.15 < struck[0] < 0.3 < struck[-1] < 0.7
 
 
+def test_rows_without_a_match_are_counted_by_tasks_with_a_zero(seed):
+    found = tables.zeros(seed)
+    kinds = {f"{tasks}, {zero}": seed.tasks(f"{tasks}, {zero}") for tasks in tables.TASKS for zero in seeds.ZEROS}
+    assert torch.cat(list(kinds.values())).unique(dim=0).shape == (49, 2)
+    for of, tasks in kinds.items():
+        assert ((tasks == 0).any(1) == of.endswith("with a 0")).all()
+        assert ((f"plain, {of}", "4 lines") in found) == (len(tasks) > 0)
+    rows = seed.unmatched_on(4, "seen tasks, without a 0")
+    right = seed.run("plain").network()(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]
+    assert found["plain, seen tasks, without a 0", "4 lines"] == pytest.approx(right.double().mean().item())
+    assert found["regression, seen tasks, with a 0", "2 lines"] == found["memory, seen tasks, with a 0", "4 lines"] == 1
+
+
 def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):
     seen = []
     answering = tables.answering

@@ -91,7 +91,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(whole, tmp_path):
 
 
 BAD = [
-    ({"plan": "circles"}, "plan must be one of plain, lines, reversed, one-line, two-lines, not 'circles'"),
+    ({"plan": "circles"}, "plan must be one of plain, lines, reversed, one-line, not 'circles'"),
     ({"way": "squares"}, "way must be one of rectangles, random, not 'squares'"),
     ({"p": 9}, "p must be a prime from 5 to 97, not 9"),
     ({"p": 3}, "p must be a prime from 5 to 97, not 3"),

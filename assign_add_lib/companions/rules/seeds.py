@@ -27,13 +27,14 @@ MAIN = {  # arms that every seed has
 ELEVEN = "11 numbers"
 OTHERS = {  # arms of the first seed alone
     **{f"{n} tasks": {"plan": "lines", "depth": 4, "tasks": n} for n in FEWER},
-    **{plan: {"plan": plan, "depth": 4} for plan in ("reversed", "one-line", "two-lines")},
+    **{plan: {"plan": plan, "depth": 4} for plan in ("reversed", "one-line")},
     "random tasks": {"plan": "lines", "depth": 4, "way": "random"},
     ELEVEN: {"plan": "lines", "depth": 4, "p": 11, "tasks": 96, "d_model": 128},
 }
 ROWS = 1000  # of each kind on which something is measured
 EXAMPLES = 8  # of a row that is taken apart: some rows have one match, some none
 MATCH = 3  # the place of the one match
+ZEROS = ("with a 0", "without a 0")  # tasks (a, b) by whether a or b is 0
 Table = dict[tuple[str, str], float]
 
 
@@ -79,8 +80,10 @@ class RuleSeed:
         return draw_questions(ROWS, EXAMPLES + 1, split.p, split.unseen, split.shown, every, self.generator(7))
 
     def tasks(self, name: str) -> Tensor:
-        """The tasks of training, or the others, by what their rows are called in tables."""
-        return {"seen tasks": self.split.seen, "unseen tasks": self.split.unseen}[name]
+        """The tasks of training, or the others, by what their rows are called in tables: all, or those of one of ZEROS."""
+        kind, _, zero = name.partition(", ")
+        found = {"seen tasks": self.split.seen, "unseen tasks": self.split.unseen}[kind]
+        return found[(found == 0).any(1) == (zero == ZEROS[0])] if zero else found
 
     def matched(self, of: int = 0, tasks: str = "unseen tasks") -> Rows:
         """Rows whose last question is a multiple of the example at MATCH alone; `of` draws others."""

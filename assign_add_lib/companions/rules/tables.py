@@ -24,7 +24,7 @@ from .inside import (
     without_head,
 )
 from .model import ASKED
-from .seeds import ELEVEN, EXAMPLES, MAIN, MATCH, ROWS, RuleSeed, Table
+from .seeds import ELEVEN, EXAMPLES, MAIN, MATCH, ROWS, ZEROS, RuleSeed, Table
 from .solvers import accuracy, elimination, memory, ratio_matching, regression
 from .training import SETS, SHOTS
 
@@ -100,6 +100,18 @@ def lines(seed: RuleSeed) -> Table:
             rows = seed.unmatched_on(n, tasks)
             for name, answer in (networks | _solvers(seed.split) | {"elimination": elimination}).items():
                 table[f"{name}, {tasks}", f"{n} lines"] = accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
+    return table
+
+
+def zeros(seed: RuleSeed) -> Table:
+    """As `lines`, on two and on four, for tasks with a 0 and without; a kind of task that a seed has none of is left out."""
+    networks = {arm: answering(network) for arm, network in seed.networks()} | _solvers(seed.split)
+    table = {}
+    for of in (f"{tasks}, {zero}" for tasks in TASKS for zero in ZEROS):
+        for n in (2, 4) if len(seed.tasks(of)) else ():
+            rows = seed.unmatched_on(n, of)
+            for name, answer in networks.items():
+                table[f"{name}, {of}", f"{n} lines"] = accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
     return table
 
 
@@ -230,6 +242,7 @@ MEASURES = {
     "course": course,
     "combining": combining,
     "lines": lines,
+    "zeros": zeros,
     "wrong examples": wrong_examples,
     "depths": depths,
     "reading": attention_by_kind,

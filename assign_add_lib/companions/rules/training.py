@@ -34,7 +34,6 @@ PLANS = {
     "lines": (Stage(1, 3, 0.08), Stage(2, 6, 0.24), Stage(3, 9, 0.22), Stage(5, 12, 0.18), Stage(0, SHOTS, 0.28)),
     "reversed": (Stage(5, 12, 0.18), Stage(3, 9, 0.22), Stage(2, 6, 0.24), Stage(1, 3, 0.08), Stage(0, SHOTS, 0.28)),
     "one-line": (Stage(1, 3, 0.32), Stage(0, SHOTS, 0.68)),
-    "two-lines": (Stage(2, 6, 0.32), Stage(0, SHOTS, 0.68)),
 }
 
 
