@@ -80,15 +80,22 @@ def unmatched(rows: Rows) -> Tensor:
     return (question[:, 0] >= 0) & (examples != question).all(1) & (examples >= 0).any(1) & several
 
 
+def lines_known(rows: Rows) -> Tensor:
+    """On how many lines through the origin the examples of each row lie, (row,)."""
+    line = line_of(rows.inputs[:, :-1], rows.p)
+    return (one_hot(line.clamp(min=0), rows.p + 1) * (line >= 0)[..., None]).amax(1).sum(1)
+
+
 def unmatched_on(lines: int) -> Keep:
     """As `unmatched`, where the examples but those of the origin lie on exactly so many lines."""
+    return lambda rows: unmatched(rows) & (lines_known(rows) == lines)
 
-    def keep(rows: Rows) -> Tensor:
-        line = line_of(rows.inputs[:, :-1], rows.p)
-        different = (one_hot(line.clamp(min=0), rows.p + 1) * (line >= 0)[..., None]).amax(1).sum(1)
-        return unmatched(rows) & (different == lines)
 
-    return keep
+def ordered(scores: Tensor, right: Tensor) -> float:
+    """How often, of a right one and a wrong one drawn at random, the right one has the larger score (n,); ties count half."""
+    values, place = scores.unique(return_inverse=True)
+    rights, wrongs = (place[of].bincount(minlength=len(values)).double() for of in (right, ~right))
+    return (rights @ (wrongs.cumsum(0) - wrongs / 2) / (rights.sum() * wrongs.sum())).item()
 
 
 def altered(rows: Rows, example: Tensor, by: Tensor) -> Rows:
