@@ -57,7 +57,7 @@ NAMES = {"split": SPLIT}
 
 
 def seen_fit(rows):
-    """An answer to exercise 16.5: whether a rule of training fits the examples, more so with a 0, and on how many lines they lie."""
+    """An answer to exercise 16.5: whether a rule of training fits, more so with a 0, and on how many lines the examples lie."""
     answers = (rows.inputs[:, :-1, None] * SPLIT.seen).sum(3) % rows.p
     fits = (answers == rows.answers[:, :-1, None]).all(1)
     return lines_known(rows) + (fits * (1 + 3 * (SPLIT.seen == 0).any(1))).sum(1)
