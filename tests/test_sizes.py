@@ -283,7 +283,7 @@ def waves_of_seven_numbers():
     amplitude, phase = (each.numpy() for each in fourier.amplitudes_and_phases(TABLE))
     np.testing.assert_allclose(amplitude * np.exp(1j * phase), waves(TABLE), atol=1e-12)
     with pytest.raises(ValueError, match="odd N"):
-        fourier.keep(TABLE[:6], [1])
+        fourier.amplitudes_and_phases(TABLE[:6])
 
 
 @calls("analysis.fourier.fit_neurons", "analysis.fourier.analytic_mlp", "analysis.fourier.pair_logits")

@@ -1,7 +1,7 @@
 """Fourier features of the numbers modulo N: spectra, single-frequency fits of neurons, phases, and clock or pizza.
 
-A *table* here has one row for each number 0..N-1; its columns are functions of that number.  N is odd, and K = (N - 1) / 2
-is the highest frequency.  Results with one entry a frequency are indexed by it, 0..K; frequency 0 is the constant.
+A *table* here has one row for each number 0..N-1; its columns are functions of that number.  K = N // 2 is the highest
+frequency.  Results with one entry a frequency are indexed by it, 0..K; frequency 0 is the constant.
 """
 
 import math
@@ -18,14 +18,13 @@ from ..model import Weights
 def basis(N: int) -> Tensor:
     """The orthonormal Fourier basis of Z_N as columns (N, N): the constant, then cos and sin of frequency 1, 2, ..., K.
 
-    Raises ValueError for an even N, which has one more frequency without a sine.
+    Of an even N the last column is the cosine of frequency K, +1 and -1 in turn, which has no sine.
     """
-    if N % 2 == 0 or N < 3:
-        raise ValueError(f"the basis is for odd N of at least 3, not {N}")
     x = torch.arange(N, dtype=torch.float64)
-    angles = 2 * math.pi * x[:, None] * torch.arange(1, N // 2 + 1) / N  # (N, K)
+    angles = 2 * math.pi * x[:, None] * torch.arange(1, (N + 1) // 2) / N  # (N, frequency)
     waves = math.sqrt(2 / N) * torch.stack([angles.cos(), angles.sin()], 2).flatten(1)
-    return torch.cat([torch.full((N, 1), 1 / math.sqrt(N), dtype=torch.float64), waves], 1)
+    level = torch.full((N, 1), 1 / math.sqrt(N), dtype=torch.float64)
+    return torch.cat([level, waves] + [level * (-1) ** x[:, None]] * (N % 2 == 0), 1)
 
 
 def frequencies(N: int) -> Tensor:
@@ -73,8 +72,13 @@ def remove(table: Tensor, removed: Sequence[int]) -> Tensor:
 
 
 def amplitudes_and_phases(table: Tensor) -> tuple[Tensor, Tensor]:
-    """Amplitudes and phases (K + 1, columns) with table[x] = sum over k of amplitude_k cos(2 pi k x / N + phase_k)."""
+    """Amplitudes and phases (K + 1, columns) with table[x] = sum over k of amplitude_k cos(2 pi k x / N + phase_k).
+
+    ValueError for an even N, where the phase of frequency K is free.
+    """
     N = len(table)
+    if N % 2 == 0:
+        raise ValueError(f"amplitudes and phases are for odd N, not {N}")
     coefficients = basis(N).T @ table.double()
     cosine, sine = coefficients[1::2], coefficients[2::2]
     amplitude = math.sqrt(2 / N) * torch.hypot(cosine, sine)

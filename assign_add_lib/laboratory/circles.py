@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ..analysis.fourier import logarithms
+from ..analysis.fourier import logarithms, spectrum
 from .data import constants
 from .training import WorldRun
 
@@ -60,7 +60,4 @@ def waves_of_logarithms(run: WorldRun, of: str = "") -> float:
 
 def strongest(table: Tensor, many: int = WAVES) -> float:
     """The share of a table's energy (rows, columns) at its strongest frequencies over the rows, its mean left out."""
-    waves = torch.fft.fft(table - table.mean(0), dim=0).abs().square().sum(1)
-    energy = waves[1 : len(table) // 2 + 1]
-    energy = torch.where(torch.arange(1, len(energy) + 1) * 2 == len(table), energy, 2 * energy)  # the fastest has no twin
-    return (energy.topk(min(many, len(energy))).values.sum() / energy.sum()).item()
+    return spectrum(table - table.mean(0)).sort(descending=True).values[:many].sum().item()

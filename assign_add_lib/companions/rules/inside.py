@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ...analysis.fourier import logarithms
+from ...analysis.fourier import logarithms, spectrum
 from .analysis import factor_of
 from .data import Rows
 from .model import ASKED, Network
@@ -23,13 +23,9 @@ def waves(table: Tensor, group: str) -> Tensor:
 
     Under sums a number n turns with n, under products with its logarithm, without 0.  They add up to 1.
     """
-    p = len(table)
     if group == "products":
-        table = table[logarithms(p)[1:].argsort() + 1]
-    power = torch.fft.fft(table.flatten(1).double(), dim=0).abs().square().sum(1)[1:]
-    n = len(power) + 1
-    folded = torch.stack([power[k - 1] + (power[n - k - 1] if 2 * k != n else 0) for k in range(1, n // 2 + 1)])
-    return folded / folded.sum()
+        table = table[logarithms(len(table))[1:].argsort() + 1]
+    return spectrum(table - table.mean(0))[1:]
 
 
 def relabelled(table: Tensor, generator: torch.Generator, draws: int = 100) -> Tensor:
