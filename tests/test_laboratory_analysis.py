@@ -54,8 +54,6 @@ def test_right_counts_fresh_problems():
     run = Run(world, Knowing(world, right_if(lambda problem: problem.answer < 3)))
     expected = (analysis.problems(run, "1-var train").answers < 3).double().mean().item()
     assert analysis.right(run, "1-var train") == pytest.approx(expected) and 0.2 < expected < 0.7
-    plain = Run(world, Knowing(world, right_if(lambda problem: problem.asked == [None, None])))
-    assert analysis.gap(plain, "0-var train, 2-var train") == 1 and analysis.gap(plain, "2-var train, 1-var train") == 0
     with pytest.raises(ValueError, match="plain has no set '3-var train'; there are: 0-var train, "):
         analysis.right(Run(replace(world, name="plain"), run.network()), "3-var train")
 
@@ -83,6 +81,8 @@ def test_a_set_arrives_halfway_from_its_shortcut():
     run = Run(world, None, metrics)
     assert [analysis.arrives(run, f"{n}-var train") for n in (0, 1, 2)] == [300, 100, math.inf]  # chance is 1 in 7
     assert analysis.later(run, "0-var train, 1-var train") == 200
+    for never in ("2-var train, 1-var train", "0-var train, 2-var train"):
+        assert math.isnan(analysis.later(run, never))
 
 
 def test_reverse_answers_are_those_of_the_operands_exchanged():
@@ -123,6 +123,22 @@ def test_numbers_asked_for_are_ranked_among_the_assigned():
             assert analysis.ranked_first(run, name) == pytest.approx(sum(alone) / 300 if share is None else share)
     with pytest.raises(ValueError, match="0-var train asks for no variables"):
         analysis.ranked_first(run, "0-var train")
+    less = analysis.ranked_first(run, "1-var train") - analysis.ranked_first(run, "2-var train")
+    assert analysis.more_ranked_first(run, "1-var train, 2-var train") == pytest.approx(less) and abs(less) > 0.05
+
+
+def test_found_but_wrong_is_both():
+    world = replace(WORLDS["plain"], heads=1)
+
+    def asked_first_if_many(problem, _):
+        found = at(problem, world, (0.2, 0.3))
+        found[:, [place for place in problem.places if place not in problem.at][:1]] = 0.9 * (len(problem.assignments) == 3)
+        return found
+
+    run = Run(world, Knowing(world, right_if(lambda problem: problem.answer < 3), asked_first_if_many))
+    asked = [read(ids, world) for ids in analysis.problems(run, "2-var train").tokens.tolist()]
+    both = [problem.answer >= 3 and len(problem.assignments) != 3 for problem in asked]
+    assert analysis.found_but_wrong(run, "2-var train") == pytest.approx(sum(both) / 300) and 0.2 < sum(both) / 300 < 0.6
 
 
 @pytest.mark.parametrize(
@@ -132,12 +148,16 @@ def test_numbers_asked_for_are_ranked_among_the_assigned():
         ([(0.5, 0.0), (0.0, 0.5)], 1),
         ([(0.6, 0.0), (0.1, 0.1)], 0.75),
         ([(0.4, 0.2), (0.0, 0.0)], 1 / 3),
+        ([(0.35, 0.15), (0.15, 0.35)], 0.4),
     ],
 )
-def test_heads_divide_the_operands(weights, share):
+def test_heads_divide_the_operands_by_side(weights, share):
     world = replace(WORLDS["plain"], heads=2)
     run = Run(world, Knowing(world, None, lambda problem, _: at(problem, world, *weights)))
     assert analysis.shared_out(run, "2-var train") == pytest.approx(share, abs=1e-6)
+    by_name = lambda problem, _: at(problem, world, *([(0.5, 0), (0, 0.5)][:: 1 if problem.asked[0] < 3 else -1]))  # noqa: E731
+    divided = analysis.shared_out(Run(world, Knowing(world, None, by_name)), "2-var train")
+    assert divided < 0.3  # between three names and the others, alike on both sides
     with pytest.raises(ValueError, match="two operands can be divided between heads, not 3"):
         analysis.shared_out(Run(WORLDS["three"], None), "2-var train")
 
@@ -145,8 +165,9 @@ def test_heads_divide_the_operands(weights, share):
 def test_the_network_by_hand_is_found_to_do_what_it_was_written_for():
     """It adds by cosines and balance, so that even reading changes nothing, nor the constant part, which is 0 by design."""
     run = Run(World(), loaded(handmade.weights(task=STUDY), World()))
-    for measure, value in (("right", 1), ("evened", 1), ("ranked_first", 1), ("above_shortcut", 1)):
+    for measure, value in (("right", 1), ("found_but_wrong", 0), ("ranked_first", 1), ("above_shortcut", 1)):
         assert MEASURES[measure](run, "2-var train") == value, measure
+    assert math.isnan(analysis.evened(run, "2-var train"))  # nothing is left to mend
     assert analysis.shared_out(run, "2-var train") < 1e-3
     assert analysis.without_offset(run) == 1
 
@@ -162,16 +183,32 @@ def test_without_its_constant_part_a_threshold_is_gone():
     assert math.isnan(analysis.without_offset(run))  # fewer than half are right
 
 
-def test_reading_evenly_mends_a_network_that_reads_the_wrong_number():
+def test_reading_evenly_mends_balance_and_no_look_up():
+    """The network by hand, made to read the number of the left name more: it finds both, and adds wrongly."""
     world = World()
-    network = loaded(handmade.weights(task=STUDY, match=0.0), world)  # it reads any assigned number
-    run = Run(world, network)
-    assert analysis.right(run, "2-var train") < 0.6 and analysis.evened(run, "2-var train") == 1
+    uneven = loaded(handmade.weights(task=STUDY), world)
+    last_stream = uneven.last_stream
+
+    def tilted(tokens, read=None):
+        if read is None:
+            read = last_stream(tokens)[1].clone()
+            places = analysis.Parsed(world, tokens).places
+            read = read.scatter(2, places[:, None], read.new_tensor([0.75, 0.2]).expand(len(tokens), 1, 2))
+        return last_stream(tokens, read)
+
+    uneven.last_stream = tilted
+    uneven.forward = lambda tokens: uneven.read_out(tilted(tokens)[0])
+    run = Run(world, uneven)
+    assert analysis.ranked_first(run, "2-var train") == 1 and analysis.found_but_wrong(run, "2-var train") > 0.3
+    assert analysis.evened(run, "2-var train") == 1
+    blind = Run(world, loaded(handmade.weights(task=STUDY, match=0.0), world))  # it reads any assigned number
+    wrong = 1 - analysis.right(blind, "2-var train")
+    assert wrong > 0.4 and analysis.found_but_wrong(blind, "2-var train") < 0.2 * wrong
 
 
 def test_every_measure_says_of_what_it_is():
     assert set(MEASURES) == {each.__name__ for group in (OF_A_SET, OF_TWO_SETS, OF_A_RUN) for each in group}
-    assert len(MEASURES) == 14 and all(each.__doc__ for each in MEASURES.values())
+    assert len(MEASURES) == 15 and all(each.__doc__ for each in MEASURES.values())
     assert set(evaluation_populations(World(), draw_split(World()))) >= {"0-var train", "2-var add-restricted"}
 
 

@@ -39,7 +39,25 @@ def test_three_seeds_give_a_verdict(values, seeds, said):
     assert predicting(seeds=seeds).verdict(values) == said
 
 
+def test_seeds_without_the_condition_do_not_count():
+    each = predicting(seeds=2, only_if="another")
+    values = {0: 1, 1: 0, 2: 1}
+    assert each.verdict(values, {0, 2}) == "held, 2 of 2 seeds that count"
+    assert each.verdict(values, {0, 1}) == "undecided, 1 of 2 seeds that count"
+    assert each.verdict(values, {1}) == "undecided, 0 of 1 seeds that count"
+    assert predicting(seeds=3).verdict(values, {0, 1}) == "not held, 1 of 2 seeds that count"
+    assert each.verdict({0: 1}, {0}) == "open, 1 of 3 seeds"
+
+
+def test_a_plan_asks_the_condition_of_each_seed():
+    gated = GOOD + GOOD[GOOD.index("[[") :].replace('"p"', '"q"').replace("at_least = 0.5", 'at_most = 0.7\nonly_if = "p"')
+    values = pd.DataFrame([[0.4, 0.6, math.nan], [0.1, 0.6, 0.1]], ["p", "q"], [0, 1, 2])
+    expected = {"p": "not held, 1 of 3 seeds", "q": "undecided, 1 of 1 seeds that count"}
+    assert plan_of("gated", gated).verdicts(values) == expected
+
+
 def test_a_rule_is_told_in_words():
+    assert predicting(only_if="another").rule == "right of 1-var train ≥ 0.5 in 3 of 3 seeds, only if: another"
     assert predicting(seeds=2).rule == "right of 1-var train ≥ 0.5 in 2 of 3 seeds"
     assert predicting(of="", measure="least_at_half", at_least=None, at_most=3).rule == "least_at_half ≤ 3 in 3 of 3 seeds"
 
@@ -58,7 +76,7 @@ def test_each_shipped_world_predicts(name):
 
 def test_the_book_trains_every_shipped_world_with_three_seeds():
     assert SYSTEM.grid == [read_plan(name).values() for name in shipped_plans()] and SYSTEM.seeds == (0, 1, 2)
-    assert len(shipped_plans()) == 16 and sum(len(read_plan(name).predictions) for name in shipped_plans()) == 44
+    assert len(shipped_plans()) == 16 and sum(len(read_plan(name).predictions) for name in shipped_plans()) == 43
     runs = grid(World, [part | {"seed": SYSTEM.seeds} for part in SYSTEM.grid])
     assert set(runs) == {f"{name}-{seed}" for name in shipped_plans() for seed in (0, 1, 2)}  # as the command names them
     used = {each.measure for name in shipped_plans() for each in read_plan(name).predictions}
@@ -107,12 +125,13 @@ BAD = [
     ('rival = "r"', 'rivals = "r"\nrival = "r"', "prediction 'p' has no entry rivals"),
     ('"right"', '"left"', "p: there is no measure 'left'; there are: right, right_when_full"),
     ("1-var train", "1-var chain train", "p: right is of a set, not of '1-var chain train'; the sets are: 0-var train, "),
-    ('"right"', '"gap"', "p: gap is of two sets, `A, B`, not of '1-var train'"),
+    ('"right"', '"later"', "p: later is of two sets, `A, B`, not of '1-var train'"),
     ('"right"', '"off_by_half"', "p: off_by_half is of no set, not of '1-var train'"),
     ("at_least = 0.5", "at_least = 0.5\nat_most = 1", "p: a prediction needs at_least or at_most, and not both"),
     ("at_least = 0.5", "", "p: a prediction needs at_least or at_most, and not both"),
     ("at_least = 0.5", 'at_least = "0.5"', "at_least of a prediction cannot be '0.5'"),
     ("at_least = 0.5", "at_least = true", "at_least of a prediction cannot be True"),
+    ("at_least = 0.5", 'at_least = 0.5\nonly_if = "p"', "p: only_if must name a prediction above it, not 'p'"),
     ("at_least = 0.5", "at_least = 0.5\nseeds = 4", "p: seeds must be from 1 to 3, not 4"),
     ("at_least = 0.5", "at_least = 0.5\n" + GOOD[GOOD.index("[[") :], "two predictions have the same name"),
 ]

@@ -65,14 +65,15 @@ def base(run: WorldRun, of: str) -> float:
     return 1 / run.world.n_numbers if of.startswith("0") else shortcut(run.world, problems(run, of))
 
 
-def gap(run: WorldRun, of: str) -> float:
-    """How much more is right on the first of two sets, `A, B`, than on the second."""
-    return _less(right, run, of)
+def more_ranked_first(run: WorldRun, of: str) -> float:
+    """How much larger `ranked_first` is of the first of two sets, `A, B`, than of the second."""
+    return _less(ranked_first, run, of)
 
 
 def later(run: WorldRun, of: str) -> float:
-    """How many steps the first of two sets, `A, B`, arrives after the second."""
-    return _less(arrives, run, of)
+    """How many steps the first of two sets, `A, B`, arrives after the second; nan where one never does."""
+    steps = _less(arrives, run, of)
+    return steps if math.isfinite(steps) else math.nan
 
 
 def _less(measure: Measure, run: WorldRun, of: str) -> float:
@@ -90,36 +91,53 @@ def reversed_when_full(run: WorldRun, of: str) -> float:
 
 def ranked_first(run: WorldRun, of: str) -> float:
     """Share of problems in which, of the assigned numbers, `=` reads in the last layer just those asked for most."""
-    batch = problems(run, of)
+    return _share(_found(run, of, problems(run, of)))
+
+
+def _found(run: WorldRun, of: str, batch: Batch) -> Tensor:
+    """Of each problem whether `=` reads the numbers asked for most, see `ranked_first`."""
     parsed, read = Parsed(run.world, batch.tokens), _read(run.network(), batch.tokens).mean(1)
     read = read[:, : run.world.task.room].masked_fill(~parsed.number, -1)
     places, many = parsed.places, int(parsed.asked.sum(1)[0])
     if not many:
         raise ValueError(f"{of} asks for no variables, so none can be ranked")
     best = read.topk(many).indices.sort(1).values  # (batch, variables asked for)
-    return _share((best == places[parsed.asked].view(-1, many).sort(1).values).all(1))
+    return (best == places[parsed.asked].view(-1, many).sort(1).values).all(1)
+
+
+def found_but_wrong(run: WorldRun, of: str) -> float:
+    """Share of problems in which `=` reads the numbers asked for most, as in `ranked_first`, and the answer is wrong."""
+    batch = problems(run, of)
+    return _share(_found(run, of, batch) & (answers(run.network(), batch.tokens) != batch.answers))
 
 
 @torch.no_grad()
 def evened(run: WorldRun, of: str) -> float:
-    """Share of problems right where the last layer's `=` is made to read the numbers to reckon with alone, all alike."""
+    """Of the problems that are `found_but_wrong`, the share that is right where the last layer's `=` is made to read the numbers
+    to reckon with alone, all alike; nan where such problems are fewer than one in twenty.
+    """
     batch, network = problems(run, of), run.network()
-    places = Parsed(run.world, batch.tokens).places
+    failed = _found(run, of, batch) & (answers(network, batch.tokens) != batch.answers)
+    if _share(failed) < 0.05:
+        return math.nan
+    places = Parsed(run.world, batch.tokens).places[failed]
     read = torch.zeros(len(places), 1, run.world.length).scatter(2, places[:, None], 1 / run.world.operands)
-    stream, _ = network.last_stream(batch.tokens, read.expand(-1, run.world.heads, -1))
-    return _share(network.read_out(stream).argmax(1) == batch.answers)
+    stream, _ = network.last_stream(batch.tokens[failed], read.expand(-1, run.world.heads, -1))
+    return _share(network.read_out(stream).argmax(1) == batch.answers[failed])
 
 
 def shared_out(run: WorldRun, of: str) -> float:
-    """How much the heads of the last layer share out two operands: |left - right| over left + right, for what each head reads of
-    the two numbers, summed over heads and problems; 0 if each head reads both alike, 1 if each reads one alone.
+    """How much the heads of the last layer share out two operands by their sides: |left - right| of what a head reads of the two
+    numbers in all problems together, summed over heads, over all that they read of them.
+
+    0 if each head reads both sides alike in the mean, 1 if each reads one side alone.
     """
     if run.world.operands != 2:
         raise ValueError(f"two operands can be divided between heads, not {run.world.operands}")
     batch = problems(run, of)
     places = Parsed(run.world, batch.tokens).places
     left, right = _read(run.network(), batch.tokens).gather(2, places[:, None].expand(-1, run.world.heads, -1)).unbind(2)
-    return ((left - right).abs().sum() / (left + right).sum()).item()
+    return ((left - right).sum(0).abs().sum() / (left + right).sum()).item()
 
 
 @torch.no_grad()
@@ -149,8 +167,8 @@ def without_offset(run: WorldRun, of: str = "") -> float:
 
 
 OF_A_SET: tuple[Measure, ...] = (
-    right, right_when_full, arrives, above_shortcut, reversed_when_full, ranked_first, evened, shared_out,
+    right, right_when_full, arrives, above_shortcut, reversed_when_full, ranked_first, found_but_wrong, evened, shared_out,
 )  # fmt: skip
-OF_TWO_SETS: tuple[Measure, ...] = (gap, later)
+OF_TWO_SETS: tuple[Measure, ...] = (more_ranked_first, later)
 OF_A_RUN: tuple[Measure, ...] = (without_offset, least_at_half, off_by_half, waves_of_logarithms)
 MEASURES = {each.__name__: each for each in (*OF_A_SET, *OF_TWO_SETS, *OF_A_RUN)}

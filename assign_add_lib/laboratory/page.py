@@ -43,7 +43,7 @@ def verdicts(plan: Plan, values: pd.DataFrame, kept: bool) -> dict[str, str]:
     """The verdict on each prediction, from its values (rows) for the seeds (columns); none where it was not kept as it is."""
     if not kept:
         return dict.fromkeys(values.index, "no verdict, for the predictions were changed after training began")
-    return {each.name: each.verdict(values.loc[each.name].to_dict()) for each in plan.predictions}
+    return plan.verdicts(values)
 
 
 def page(

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
@@ -22,7 +22,8 @@ class Prediction:
     """A statement about a world, and the number of a run that decides it.
 
     It holds for a seed if the measure (see `analysis.MEASURES`) gives at least, or at most, the level; and for the world if it
-    does so in as many of the three seeds as `seeds` says.
+    does so in as many of the three seeds as `seeds` says.  With `only_if`, the name of another prediction of this world, seeds
+    do not count in which that one does not hold.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Prediction:
     at_least: float | None = None
     at_most: float | None = None
     seeds: int = len(SEEDS)
+    only_if: str = ""
 
     def __post_init__(self):
         for each in fields(self):
@@ -56,19 +58,26 @@ class Prediction:
     def rule(self) -> str:
         """When it holds, as text: `right of 0-var train ≥ 0.95 in 3 of 3 seeds`."""
         sign, level = ("≥", self.at_least) if self.at_most is None else ("≤", self.at_most)
-        return f"{self.measure}{f' of {self.of}' if self.of else ''} {sign} {level:g} in {self.seeds} of {len(SEEDS)} seeds"
+        of, condition = f" of {self.of}" * bool(self.of), f", only if: {self.only_if}" * bool(self.only_if)
+        return f"{self.measure}{of} {sign} {level:g} in {self.seeds} of {len(SEEDS)} seeds{condition}"
 
     def holds(self, value: float) -> bool:
         """Whether the value of a seed bears it out; nan does not."""
         return value >= self.at_least if self.at_most is None else value <= self.at_most
 
-    def verdict(self, values: Mapping[int, float]) -> str:
-        """What the values by seed say together: open as long as one of the seeds is missing."""
-        found = [values[seed] for seed in SEEDS if seed in values]
-        held = sum(map(self.holds, found))
-        if len(found) < len(SEEDS):
-            return f"open, {len(found)} of {len(SEEDS)} seeds"
-        return f"{'held' if held >= self.seeds else 'not held'}, {held} of {len(SEEDS)} seeds"
+    def verdict(self, values: Mapping[int, float], counting: Collection[int] = SEEDS) -> str:
+        """What the values by seed say together, of the seeds that count.
+
+        It is open as long as one of the seeds is missing, and undecided where those that do not count could have changed it.
+        """
+        found = sum(seed in values for seed in SEEDS)
+        if found < len(SEEDS):
+            return f"open, {found} of {len(SEEDS)} seeds"
+        count = [seed for seed in SEEDS if seed in counting]
+        held = sum(self.holds(values[seed]) for seed in count)
+        possible = held + len(SEEDS) - len(count)
+        said = "held" if held >= self.seeds else "undecided" if possible >= self.seeds else "not held"
+        return f"{said}, {held} of {len(count)} seeds{' that count' * (len(count) < len(SEEDS))}"
 
     def check(self, sets: Mapping) -> None:
         """ValueError unless the measure and what it is of fit each other and these evaluation sets."""
@@ -94,6 +103,14 @@ class Plan:
     def world(self, seed: int = 0) -> World:
         """The world, for a seed."""
         return World.of(name=self.name, seed=seed, **self.settings)
+
+    def verdicts(self, values: pd.DataFrame) -> dict[str, str]:
+        """The verdict on each prediction, from the numbers of each (rows) by seed (columns)."""
+        held = {each.name: {seed for seed in values if each.holds(values.loc[each.name, seed])} for each in self.predictions}
+        return {
+            each.name: each.verdict(values.loc[each.name].to_dict(), held[each.only_if] if each.only_if else SEEDS)
+            for each in self.predictions
+        }
 
     def values(self) -> dict[str, list]:
         """Its name and settings as a sweep takes them."""
@@ -139,6 +156,9 @@ def plan_of(name: str, text: str) -> Plan:
     names = [each.name for each in plan.predictions]
     if len(set(names)) < len(names):
         raise ValueError("two predictions have the same name")
+    for place, each in enumerate(plan.predictions):
+        if each.only_if and each.only_if not in names[:place]:
+            raise ValueError(f"{each.name}: only_if must name a prediction above it, not {each.only_if[:60]!r}")
     world = plan.world()
     sets = evaluation_populations(world, draw_split(world))
     for each in plan.predictions:
