@@ -238,7 +238,9 @@ def three_by_hand(threshold, N=13, neurons=300):
     return Run(world, network)
 
 
-def test_three_numbers_need_the_constant_part_that_two_do_without():
+def test_three_numbers_by_the_third_harmonic_need_a_constant_part_and_by_the_sixth_none():
     """ReLU of a cosine has no third harmonic; with a threshold it has one."""
+    sixth = three_by_hand(threshold=0.0)
+    assert analysis.right(sixth, "0-var train") > 0.8 and analysis.without_offset(sixth) > 0.99
     run = three_by_hand(threshold=0.8)
     assert analysis.right(run, "0-var train") > 0.98 and analysis.without_offset(run) < 0.4
