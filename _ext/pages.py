@@ -4,23 +4,18 @@ import os
 import re
 import shutil
 from base64 import b64decode
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 from PIL import Image
+from sheets import SHEET, join, put, words_of
 
 POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'"
 # what the theme writes into its pages, and book.js and book.css do instead; a script of any other kind stays, and a test finds it
 KNOWN_SCRIPTS = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.pagename", "// Activate the search field")
 DRAWINGS = BeautifulSoup((Path(__file__).parent / "icons.svg").read_text("utf-8"), "html.parser").svg
-# the rules of the icon font, a third of the theme's sheet
-FONT = re.compile(
-    r"(?<=[}/])(?:\.fa[a-z]?(?:-[\w-]+)?(?:::?(?:before|after))?,?)+\{[^{}]*\}"
-    r"|@font-face\{[^}]*Font Awesome[^}]*\}"
-)
-ADDRESS = re.compile(r"(url\([\"']?)(?![\"']|data:|#)([^\"')]+)")
+COMPOSED = frozenset({"bs-tooltip-auto"})  # a class that no page and no script holds in one piece: Bootstrap puts it together
 DATA = re.compile(r"data:image/(png|webp);base64,([A-Za-z0-9+/=]+)")
 
 
@@ -36,40 +31,26 @@ def file_pictures(text, site, root):
     return DATA.sub(filed, text)
 
 
-def join_sheets(page, site, root):
-    """Let a page link one sheet, named by its content, in place of nine: each costs a reader time before anything is drawn."""
-    links = page.select("link[rel=stylesheet]")
-    paths = [site / link["href"].removeprefix(root).split("?")[0] for link in links]
-    joined = "\n".join(map(moved_sheet, paths))
-    name = f"_static/sheet-{sha256(joined.encode()).hexdigest()[:12]}.css"
-    (site / name).write_text(joined, "utf-8")
-    links[0].attrs = {"rel": "stylesheet", "href": root + name}
-    # a script after a sheet waits for it, and the page for the script
-    links[0].insert_before(page.select_one("script[src*='book.js']").extract())
-    for link in links[1:]:
-        link.decompose()
-
-
-@cache
-def moved_sheet(path):
-    """A sheet as it must read in the folder _static, which it lies in or below."""
-    static = next(parent for parent in path.parents if parent.name == "_static")
-    return ADDRESS.sub(lambda match: f"{match[1]}{os.path.relpath(path.parent / match[2], static)}", path.read_text("utf-8"))
-
-
 def make_strict(page):
     """Take out what a strict policy forbids, and set the policy."""
     for script in page.select("script:not([src])"):
         if script.get_text().strip().startswith(KNOWN_SCRIPTS):
             script.decompose()
-    for script in page.select("script[src]:not([src*='book.js'])"):
-        script["defer"] = ""
     for element in page.select("style, noscript, script[src*='fontawesome.js']"):
         element.decompose()
     for attribute in ("style", "onclick"):
         for element in page.select(f"[{attribute}]"):
             del element[attribute]
     page.head.insert(1, page.new_tag("meta", attrs={"http-equiv": "Content-Security-Policy", "content": POLICY}))
+
+
+def order_scripts(page):
+    """Let the first sight of a page wait for no script but those that say so: book.js runs the others once it is painted."""
+    for hint in page.select("link[rel=preload]"):
+        hint.decompose()
+    search = page.select_one("script[src*='searchtools.js']")  # where they are what the reader came for
+    for script in page.select("script[src]:not([src*='book.js'], [blocking])"):
+        script["defer" if search else "type"] = "" if search else "later"
 
 
 def draw_icons(page):
@@ -161,27 +142,30 @@ def finish(app, error):
     """Finish every page of the site, and drop the icon font."""
     if error or app.builder.format != "html":
         return
-    site = Path(app.outdir).resolve()
-    for sheet in site.glob("_static/styles/pydata-sphinx-theme.css"):
-        sheet.write_text(FONT.sub("", sheet.read_text("utf-8")), "utf-8")
+    site, sheets, words = Path(app.outdir).resolve(), {}, set()
     for path in site.rglob("*.html"):
         folders = path.relative_to(site).parts[:-1]
         if {"_static", "slides"} & {*folders} or path.name == "index.html":  # which only leads on
             continue
-        root = "../" * len(folders)
-        page = BeautifulSoup(file_pictures(path.read_text("utf-8"), site, root), "html.parser")
-        if page.select_one("meta[http-equiv]"):  # not written anew
-            continue
-        make_strict(page)
-        draw_icons(page)
-        mend_head(page)
-        mend_tables(page)
-        mend_body(page, site, path.parent)
-        join_sheets(page, site, root)
-        path.write_text(str(page), "utf-8")
+        root, text = "../" * len(folders), path.read_text("utf-8")
+        page = BeautifulSoup(file_pictures(text, site, root), "html.parser")
+        if not page.select_one("meta[http-equiv]"):  # or it was not written anew
+            make_strict(page)
+            order_scripts(page)
+            draw_icons(page)
+            mend_head(page)
+            mend_tables(page)
+            mend_body(page, site, path.parent)
+            sheets[path] = join(page, site, root)
+            path.write_text(text := str(page), "utf-8")
+        words |= words_of(text)
     for unused in site.glob("_static/scripts/fontawesome.js*"):
         unused.unlink()
     shutil.rmtree(site / "_static/vendor/fontawesome", ignore_errors=True)
+    words = COMPOSED.union(words, *(words_of(script.read_text("utf-8")) for script in site.glob("_static/**/*.js")))
+    for path, sheet in sheets.items():
+        name = put(sheet, words, site)
+        path.write_text(path.read_text("utf-8").replace(SHEET, name), "utf-8")
 
 
 def setup(app):

@@ -126,7 +126,19 @@
     });
   }
 
+  // What the first sight of a page can do without, as most of the theme's scripts, runs once that is painted
+  function runRest() {
+    const rest = [...document.querySelectorAll("script[type=later]")].map((held) => {
+      const script = Object.assign(document.createElement("script"), { src: held.src, async: false });
+      held.replaceWith(script);
+      return script;
+    });
+    // the theme waits for the page's load, which may be over, to mark in the list of contents where the reader is
+    rest.at(-1)?.addEventListener("load", () => window.bootstrap?.ScrollSpy.getOrCreateInstance(document.body));
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
+    requestAnimationFrame(() => setTimeout(runRest));
     document.querySelectorAll(".control").forEach(bindControl);
     document.querySelectorAll(".step-slider").forEach(bindFrames);
     document.querySelectorAll(".enlarge").forEach(bindEnlarge);

@@ -34,9 +34,9 @@ revealjs_script_plugins = [
 
 
 def setup(app):
-    """Leave out of the built slides what no deck uses: maps of scripts, sources of styles, plugins, narrow pictures."""
+    """Let a phone zoom in, and leave out what no deck uses: maps of scripts, sources of styles, plugins, narrow pictures."""
 
-    def trim(app, error):
+    def finish(app, error):
         static = Path(app.outdir, "_static")
         for unused in (
             "**/*.map",
@@ -50,5 +50,7 @@ def setup(app):
         ):
             for path in static.glob(unused):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for deck in Path(app.outdir).glob("*.html"):
+            deck.write_text(deck.read_text("utf-8").replace(", maximum-scale=1.0, user-scalable=no", ""), "utf-8")
 
-    app.connect("build-finished", trim)
+    app.connect("build-finished", finish)

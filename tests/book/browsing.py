@@ -10,7 +10,7 @@ OTHERS = {"_static", "slides"}  # folders whose pages are not the book's
 # index.html only leads on to the introduction
 PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if not OTHERS & {*path.parts}} - {"index.html"})
 
-# resolves once the fonts are there, every attention view has its maps and no colour is still changing
+# resolves once the fonts and all scripts are there, every attention view has its maps and no colour is still changing
 SETTLED = """
 const resolve = arguments[0];
 const done = () => {
@@ -19,7 +19,9 @@ const done = () => {
 };
 const drawn = () => [...document.querySelectorAll(".attention-view")].every(
   (figure) => figure.dataset.drawn !== undefined && figure.querySelectorAll("table, canvas").length === 2);
-const wait = () => drawn() ? requestAnimationFrame(() => requestAnimationFrame(done)) : setTimeout(wait, 50);
+const there = () => [...document.scripts].every(
+  ({ type, src }) => type !== "later" && (!src || performance.getEntriesByName(src).length));
+const wait = () => there() && drawn() ? requestAnimationFrame(() => requestAnimationFrame(done)) : setTimeout(wait, 50);
 document.fonts.ready.then(wait);
 """
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from bs4 import BeautifulSoup
 from first_cell import first_cell
 from plain import Book
 from stamp import stamp
@@ -55,6 +56,21 @@ def test_stamped_copy_points_to_the_published_branch(tmp_path):
     for chapter in (tmp_path / "copy/chapters").iterdir():
         text = chapter.read_text("utf-8").replace('\\"', '"')
         assert f'PACKAGE = "git+{ADDRESS}@published"' in text and 'PACKAGE = ""' not in text
+
+
+def test_stamped_page_leads_to_its_code(tmp_path):
+    """In a book of two pages: a button whose icon has no drawing would end the build."""
+    copy = tmp_path / "copy"
+    stamp(ADDRESS, copy)
+    (copy / "_toc.yml").write_text("format: jb-book\nroot: notation\nchapters:\n  - file: chapters/01_task\n")
+    config = copy / "_config.yml"  # without the live network, which has no button and costs a quarter of the time
+    config.write_text(config.read_text("utf-8").replace("    live_network: _ext\n", ""), "utf-8")
+    run(Path(sys.executable).with_name("jupyter-book"), "build", copy, cwd=copy)
+    page = BeautifulSoup((copy / "_build/html/chapters/01_task.html").read_text("utf-8"), "html.parser")
+    links = {link["href"] for link in page.select(".article-header-buttons a")}
+    assert ADDRESS in links
+    assert "https://colab.research.google.com/github/OWNER/REPOSITORY/blob/published/chapters/01_task.ipynb" in links
+    assert page.select_one("link[rel=canonical]")["href"] == "https://owner.github.io/REPOSITORY/chapters/01_task.html"
 
 
 def test_unstamped_chapter_says_how_to_install(fresh_python, tmp_path):

@@ -96,6 +96,7 @@ def test_page_links_one_sheet(site):
         text = path.read_text("utf-8")
         files = re.findall(r"url\([\"']?(?!data:|#)([^\"')]+)", text)
         assert "@import" not in text and files and all((path.parent / file).is_file() for file in files)
+        assert ".bs-tooltip-auto" in text and ".accordion" not in text  # nothing that no page can use
 
 
 @cache
@@ -264,6 +265,17 @@ def test_theme_is_there_from_the_start(site, browser):
     show(browser, f"{site}/intro.html", scheme="dark")
     browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
     assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
+
+
+def test_scripts_wait_for_the_first_sight_of_a_page(site, browser):
+    """All but those that it is made for; and the theme, which waits for the load, still marks where the reader is."""
+    for page in set(PAGES) - {"search.html"}:
+        scripts = re.findall(r"<script[^>]* src=[^>]*>", (SITE / page).read_text("utf-8"))
+        first = [script for script in scripts if 'type="later"' not in script]
+        assert len(scripts) > 5 and all("book.js" in script or 'blocking="render"' in script for script in first)
+    show(browser, f"{site}/chapters/01_task.html")
+    marks = "return Boolean(window.bootstrap?.ScrollSpy.getInstance(document.body))"
+    WebDriverWait(browser, 30).until(lambda _: browser.execute_script(marks))
 
 
 def test_theme_is_kept(site, browser):

@@ -46,6 +46,7 @@ def test_deck_fits_and_asks_no_other_host(browser, site, deck):
     browser.get(f"{site}/slides/{deck}.html")
     WebDriverWait(browser, 60).until(lambda browser: browser.execute_script("return window.Reveal && Reveal.isReady()"))
     assert browser.execute_script(FITS) == []
+    assert "user-scalable" not in browser.page_source  # a phone may zoom in
     slides = len(re.findall(r"(?m)^##? ", (ROOT / f"slides/{deck}.md").read_text("utf-8")))
     assert browser.execute_script("return Reveal.getTotalSlides()") == slides
     assert len(browser.find_elements("css selector", "aside.notes")) == slides

@@ -1,0 +1,37 @@
+"""Of a sheet, what no page can use is left out, and all else stays as it was."""
+
+import pytest
+from browsing import ROOT
+
+
+@pytest.fixture(scope="module")
+def sheets():
+    """The module that trims sheets, which lies among the extensions of the build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "_ext")
+        import sheets
+
+        yield sheets
+
+
+PAGE = '<div class="note wide-box" id="top"><p class="w-50%">Words</p></div>'
+
+
+@pytest.mark.parametrize(
+    "rule, left",
+    [
+        (".note p{margin:0}", ".note p{margin:0}"),
+        (".note .absent,#top>p,div.absent{margin:0}", "#top>p{margin:0}"),
+        ("#absent{margin:0}", ""),
+        (".wide-box:not(.absent){margin:0}", ".wide-box:not(.absent){margin:0}"),
+        (":is(.absent,p)[data-x]::before{margin:0}", ":is(.absent,p)[data-x]::before{margin:0}"),
+        (r".w-50\%{width:50%}", r".w-50\%{width:50%}"),
+        ("@media print{.absent{margin:0}.note{margin:0}}", "@media print{.note{margin:0}}"),
+        ("@media print{.absent{margin:0}}", ""),
+        ("@keyframes more{from{margin:0}}", "@keyframes more{from{margin:0}}"),
+        ('@font-face{font-family:"Font Awesome 6 Free";src:url(a.woff2)}', ""),
+        ('@font-face{font-family:"Other";src:url(a.woff2)}', '@font-face{font-family:"Other";src:url(a.woff2)}'),
+    ],
+)
+def test_rules_that_no_page_can_use_are_left_out(sheets, rule, left):
+    assert sheets.trimmed(rule, frozenset(sheets.words_of(PAGE))) == left
