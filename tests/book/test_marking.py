@@ -288,6 +288,17 @@ def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, tmp_path, monk
     assert len(judged) == 5 and rows(folder)["a"]["exercise 1, words"] == ""
 
 
+def test_what_is_random_depends_on_the_notebook_alone():
+    """Also in a check that runs in the student's process, and in the student's own function."""
+    chapter = CHAPTERS["15_hypernetwork"]
+    exercise = next(each for each in chapter.exercises if each.check == "gap")
+    chapter = dataclasses.replace(chapter, exercises=(exercise,), code=("import numpy, random, torch",))
+    body = "return torch.rand(20, 2) + 10 * random.random() + 100 * numpy.random.rand()"
+    cells, shell = [new_code_cell(f"def {exercise.function}(*given):\n    {body}")], judge.prepare(chapter)
+    said = [judge.judge(shell, chapter, cells, seed, LIMITS).said[exercise.number] for seed in (7, 8, 7)]
+    assert "differs from the true one" in said[0] and said[0] == said[2] != said[1]
+
+
 def test_bad_folders_are_named(tmp_path, capsys):
     for folder, words in ((tmp_path / "none", "there is no folder"), (tmp_path, "there is no notebook")):
         assert main(["mark", str(folder)]) == 2

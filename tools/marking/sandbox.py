@@ -8,6 +8,7 @@ import contextlib
 import errno
 import importlib
 import os
+import random
 import resource
 import shutil
 import signal
@@ -18,6 +19,9 @@ from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+
+import numpy as np
+import torch
 
 from . import channel, landlock
 
@@ -82,6 +86,9 @@ class Student:
     def check(self, check: str, name: str) -> str:
         """What a check says that has to run in the student's process."""
         return str(self._ask("check", check, name))[:500]
+
+    def seed(self, seed: int) -> None:
+        self._ask("seed", seed)
 
     def defines(self, name: str) -> bool:
         return bool(self._ask("defines", name))
@@ -208,6 +215,13 @@ def _watch(connection: Connection, folder: Path) -> None:
     sys.addaudithook(hook)
 
 
+def seed_generators(seed: int) -> None:
+    """Let what Python, NumPy and PyTorch draw from their own generators begin alike, whatever was drawn before."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
 def _package() -> dict:
     """The functions and classes of the book's package, by name."""
     modules = {name: module for name, module in sys.modules.items() if name.startswith("assign_add_lib") and module}
@@ -238,6 +252,8 @@ def _answer(shell, package, what, *parts):
         except Exception as failed:  # IPython could not even print the error
             error = failed
         return None if error is None else _words(error)
+    if what == "seed":
+        return seed_generators(parts[0])
     if what == "defines":
         return callable(names.get(parts[0]))
     if what == "replaced":
