@@ -1,14 +1,19 @@
 """Marking: what students hand in, from good to hostile, in one folder; each gets a row, and none harms another."""
 
 import ast
+import contextlib
 import csv
 import dataclasses
 import json
+import os
+import signal
+import sys
+import time
 from pathlib import Path
 
 import nbformat
 import pytest
-from marking import judge, landlock
+from marking import channel, judge, landlock
 from marking.__main__ import main, mark
 from marking.assignments import WORDS, assignment, read_chapters
 from marking.gradebook import Course
@@ -297,6 +302,67 @@ def test_what_is_random_depends_on_the_notebook_alone():
     cells, shell = [new_code_cell(f"def {exercise.function}(*given):\n    {body}")], judge.prepare(chapter)
     said = [judge.judge(shell, chapter, cells, seed, LIMITS).said[exercise.number] for seed in (7, 8, 7)]
     assert "differs from the true one" in said[0] and said[0] == said[2] != said[1]
+
+
+def killed(at, change, *arguments):
+    """Mark in a process of its own, with one function replaced by one that kills it."""
+    pid = os.fork()
+    if not pid:
+        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(BaseException):
+            patch.setattr(at, change(lambda: os.kill(os.getpid(), signal.SIGKILL)))
+            mark(*arguments)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+def test_killed_at_any_moment_it_goes_on(release, tmp_path, monkeypatch):
+    folder, course = tmp_path / "killed", tmp_path / "killed-marks" / "course"
+    folder.mkdir()
+    for name, extra in (("a", []), ("b", ["import time\ntime.sleep(3600)"])):
+        nbformat.write(solved(release, {"one_look_score": RIGHT["one_look_score"]}, extra), folder / f"{name}.ipynb")
+
+    def while_a_cell_runs(die):
+        def run(student, source):
+            student.connection.send_bytes(channel.request("run", source)[0])
+            if "sleep" in source:
+                (tmp_path / "pid").write_text(str(student.pid))
+                die()
+            return channel.read_answer(student.connection.recv_bytes()[1:], [])
+
+        return run
+
+    def before_it_is_noted(die):
+        return lambda *_: die()
+
+    def while_the_table_is_written(die):
+        replace = os.replace
+        return lambda old, new: die() if str(new).endswith("marks.csv") else replace(old, new)
+
+    killed("marking.sandbox.Student.run", while_a_cell_runs, folder, LIMITS, QUICK)
+    wait_for_the_end_of(int((tmp_path / "pid").read_text()))
+    assignment = course / "release" / "01_task" / "01_task.ipynb"
+    assignment.write_text(assignment.read_text()[:1000])  # as if nbgrader had been killed while it wrote this
+    nbformat.write(solved(release, {"one_look_score": RIGHT["one_look_score"]}), folder / "b.ipynb")
+    killed("marking.__main__.write_json", before_it_is_noted, folder, LIMITS, QUICK)
+    assert not (folder.with_name("killed-marks") / "marks.csv").exists()
+    killed("os.replace", while_the_table_is_written, folder, LIMITS, QUICK)
+
+    assert list(folder.with_name("killed-marks").glob(".marks.csv.*.part"))
+
+    monkeypatch.setattr("marking.__main__.judge", None)  # all has been judged
+    mark(folder, LIMITS, QUICK)
+    assert [(name, row["total"], row["reason"]) for name, row in rows(folder).items()] == [(name, "1", "") for name in "ab"]
+    assert not list(folder.with_name("killed-marks").rglob("*.part"))
+    with Course(course).api.gradebook as book:
+        assert sorted(each.student.id for each in book.assignment_submissions("01_task")) == ["a", "b"]
+
+
+def wait_for_the_end_of(pid):
+    """A student's process ends with the marker; where the system cannot see to that, it has the limit by the clock."""
+    stat, late = Path(f"/proc/{pid}/stat"), time.monotonic() + 100
+    while sys.platform == "linux" and stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < late
+        time.sleep(0.1)
 
 
 def test_bad_folders_are_named(tmp_path, capsys):

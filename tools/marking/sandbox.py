@@ -5,6 +5,7 @@ system's own, and its folder is empty.  Nothing that it says is trusted, see `ch
 """
 
 import contextlib
+import ctypes
 import errno
 import importlib
 import os
@@ -34,6 +35,9 @@ class Limits:
     clock: int = 360  # seconds by the clock
     memory: int = 2 * 2**30  # bytes, beyond what the chapter itself uses
     output: int = 16 * 2**20  # bytes, of all that is printed, and of each file
+
+
+PARENT_DEATH_SIGNAL = 1  # see prctl(2)
 
 
 class Stopped(BaseException):
@@ -149,6 +153,8 @@ def _child(connection: Connection, shell, limits: Limits, folder: Path) -> None:
 
 def _confine(kept: int, limits: Limits, folder: Path) -> None:
     """Close all that the marker has open, and give up what a notebook does not need."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)  # it ends with the marker, even where that is killed
     os.setsid()
     signal.setitimer(signal.ITIMER_REAL, 0)
     os.chdir(folder)
