@@ -186,6 +186,24 @@ def damage(release, folder):
     for cell in bare.cells:
         del cell["id"]
     (folder / "without-metadata.ipynb").write_text(json.dumps(bare))
+    for name, kept in (("from-colab", True), ("from-colab-bare", False)):
+        (folder / f"{name}.ipynb").write_text(through_colab(solved(release, words="It is 0.656."), kept))
+
+
+def through_colab(notebook, kept):
+    """The file that Colab makes of a notebook: format 4.0, so no ids but in the metadata; what it does not know may be lost."""
+    cells = [{"cell_type": "markdown", "metadata": {"id": "view-in-github", "colab_type": "text"}, "source": ["<a></a>"]}]
+    for place, cell in enumerate(notebook.cells):
+        cells.append({"cell_type": cell.cell_type, "source": cell.source.splitlines(keepends=True)})
+        cells[-1]["metadata"] = {"id": f"tjg3XTFB{place:04}", **(cell.metadata if kept else {})}
+        if cell.cell_type == "code":
+            run = {"status": "ok", "timestamp": 1700000000000 + place, "user_tz": 0, "elapsed": 3, "user": {"userId": ""}}
+            cells[-1]["metadata"] |= {"colab": {"base_uri": "https://localhost:8080/"}, "executionInfo": run}
+            cells[-1]["metadata"] |= {"outputId": f"28b07730-954d-4958-f35a-8c84d69c{place:04}"}
+            output = {"output_type": "stream", "name": "stdout", "text": ["Right.\n"]}
+            cells[-1] |= {"execution_count": place, "outputs": [output] if cell.source.startswith("checks.") else []}
+    about = {"colab": {"provenance": []}, "kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 0, "metadata": about, "cells": cells}, indent=2)
 
 
 def test_sixty_at_once(marked):
@@ -220,6 +238,8 @@ def test_nothing_was_written_outside(marked):
         ("cell-missing", "11111", "the check of 1.2 is missing"),
         ("check-changed", "00000", "the check of 1.1 was changed"),
         ("without-metadata", "11111", ""),
+        ("from-colab", "11111", ""),
+        ("from-colab-bare", "11111", ""),
     ],
 )
 def test_damaged(marked, name, wanted, reason):
@@ -231,8 +251,9 @@ def test_damaged(marked, name, wanted, reason):
 
 def test_words_wait_for_a_person(marked):
     """What was written is empty in the table until somebody grades it; what was not written has no point already."""
-    row = marked[0]["in-words"]
-    assert (row["exercise 1, words"], row["total"], row["of"], row["by hand"]) == ("", "5", "10", "5")
+    for name in ("in-words", "from-colab", "from-colab-bare"):
+        row = marked[0][name]
+        assert (row["exercise 1, words"], row["total"], row["of"], row["by hand"]) == ("", "5", "10", "5")
     assert marked[0]["good"]["exercise 1, words"] == "0"
 
 
