@@ -339,6 +339,7 @@ def killed(at, change, *arguments):
 def test_killed_at_any_moment_it_goes_on(release, tmp_path, monkeypatch):
     folder, course = tmp_path / "killed", tmp_path / "killed-marks" / "course"
     folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where a killed marker leaves the folder of a process
     for name, extra in (("a", []), ("b", ["import time\ntime.sleep(3600)"])):
         nbformat.write(solved(release, {"one_look_score": RIGHT["one_look_score"]}, extra), folder / f"{name}.ipynb")
 
