@@ -113,7 +113,11 @@ def from_positions(answer: Callable) -> None:
 
 @exercise
 def sharing(answer: Callable) -> None:
-    """Exercise 6.5: `answer(one, two)` is near 1 if the same neurons do the work pair by pair, near 0 if others do."""
+    """Exercise 6.5: `answer(one, two)` is near 1 if the same neurons do the work pair by pair, near 0 if others do.
+
+    The contributions are always the same, so that a measure near a limit is not told one thing now and another later.
+    """
+    draws = torch.Generator().manual_seed(6)
 
     def measured(one, two):
         given = answer(one.clone(), two.clone())
@@ -121,19 +125,19 @@ def sharing(answer: Callable) -> None:
         return as_tensor(given, (), "the measure").item()
 
     for _ in range(3):
-        one = torch.randn(80, 120).relu() ** 2 * (torch.rand(80, 120) < 0.3)
-        near = one + 0.02 * torch.randn(80, 120)
+        one = torch.randn(80, 120, generator=draws).relu() ** 2 * (torch.rand(80, 120, generator=draws) < 0.3)
+        near = one + 0.02 * torch.randn(80, 120, generator=draws)
         same, small = measured(one, near), measured(one, 0.2 * near)
         expect(same > 0.8, f"for nearly the same contributions it gives {same:.2f}; that should be near 1")
         expect(
             abs(same - small) < 0.05,
             f"with a fifth of all contributions it gives {small:.2f} for {same:.2f}; a factor should not matter",
         )
-        half = torch.rand(120) < 0.5
+        half = torch.rand(120, generator=draws) < 0.5
         apart = measured(one * half, near * ~half)
         expect(apart < 0.2, f"for a rival with two sets of neurons it gives {apart:.2f}; that should be near 0")
         doubled = measured(torch.cat([one, 0 * one], 1), torch.cat([0 * near, near], 1))
         expect(doubled < 0.2, f"for a rival with a copy of every neuron it gives {doubled:.2f}; that should be near 0")
-        shuffled = measured(one, near[torch.randperm(80)])
+        shuffled = measured(one, near[torch.randperm(80, generator=draws)])
         words = f"for a rival that uses, for each pair, the neurons of another pair it gives {shuffled:.2f}; compare pair by pair"
         expect(shuffled < 0.5, words)

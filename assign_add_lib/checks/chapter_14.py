@@ -142,12 +142,15 @@ def snapped(answer: Callable) -> None:
 
 @exercise
 def hard(answer: Callable) -> str:
-    """Exercise 14.5: `answer()` are the operands of 48 nodes, no deeper than 4, of graphs that the discrete arm fails."""
+    """Exercise 14.5: `answer()` are the operands of 48 nodes, no deeper than 4, of graphs that the discrete arm fails.
+
+    The numbers in the graphs are always the same, so that equal operands get equal verdicts.
+    """
     operands = answer()
     expect(operands is not None, "your function returns nothing yet")
     expect(len(operands) == NODES, f"there are {len(operands)} nodes; there should be {NODES}")
     try:
-        graphs = graphs_of(operands, 10, torch.Generator().manual_seed(random.randrange(10**6)))
+        graphs = graphs_of(operands, 10, torch.Generator().manual_seed(14))
     except ValueError as error:
         expect(False, str(error))
     deep = int(graphs.depth.max())

@@ -30,10 +30,11 @@ from .common import as_tensor, exercise, expect
 class _Known(nn.Module):
     """Codes that are right, or drawn at random, before the executor of a teacher whose modules may be damaged."""
 
-    def __init__(self, tasks: Tasks, teacher: Teacher, damage: float, encodes: bool):
+    def __init__(self, tasks: Tasks, teacher: Teacher, damage: float, encodes: bool, rng: torch.Generator):
         super().__init__()
-        self.modules_ = teacher.modules + damage * torch.randn_like(teacher.modules)
-        self.z, self.readout, self.seen = (tasks.z if encodes else torch.rand_like(tasks.z)), teacher.readout, tasks.x
+        self.modules_ = teacher.modules + damage * torch.randn(teacher.modules.shape, generator=rng)
+        self.z = tasks.z if encodes else torch.rand(tasks.z.shape, generator=rng)
+        self.readout, self.seen = teacher.readout, tasks.x
 
     def code(self, context: tuple[Tensor, Tensor]) -> Tensor:
         """The code of each task, in the order of the tasks."""
@@ -57,14 +58,16 @@ def _searched(network: _Known, x: Tensor, y: Tensor) -> Tensor:
 
 @exercise
 def encoder_share(answer: Callable) -> None:
-    """Exercise 15.1: `answer(network, tasks, others)` is the share of the loss that the best code removes."""
-    rng = torch.Generator().manual_seed(random.randrange(10**6))
-    teacher = Teacher.draw(random.randrange(99))
+    """Exercise 15.1: `answer(network, tasks, others)` is the share of the loss that the best code removes.
+
+    The tasks are always the same, since how near a search comes to the best code depends on them.
+    """
+    teacher, rng = Teacher.draw(0), torch.Generator().manual_seed(15)
     tasks = teacher.sample(HELD_OUT, 60, rng)
     x = 2 * torch.rand(60, 64, INPUTS, generator=rng) - 1
     others = x, teacher.solve(tasks.z, x).y
     for damage, encodes, words in ((0.0, False, "a right executor behind a wrong encoder"), (0.3, True, "a damaged executor")):
-        network = _Known(tasks, teacher, damage, encodes)
+        network = _Known(tasks, teacher, damage, encodes, rng)
         asked, true = tasks.queries
         scored = {
             name: r_squared(network.executor(code, asked), true).mean().item()
@@ -109,7 +112,7 @@ def features(answer: Callable) -> str:
         expect(bool(found.isfinite().all()), "some features are not finite numbers")
         given.append((found, tasks.z))
     x, y = fitted.context
-    order = torch.randperm(CONTEXT)
+    order = torch.randperm(CONTEXT, generator=rng)
     alike = torch.allclose(answer(x[:50, order], y[:50, order]), answer(x[:50], y[:50]), atol=1e-3, rtol=1e-3)
     expect(alike, "the features change when the examples change places or other tasks are left out; the examples are a set")
     inside, outside = probe(*given[0], given[0], given[1])
@@ -146,14 +149,19 @@ def other_modules(answer: Callable) -> None:
 
 @exercise
 def few_examples(answer: Callable) -> None:
-    """Exercise 15.4: `answer(executor, x, y)` is the code (8,) of a task of at most two modules, from three examples."""
-    left, active = [], []
-    for _ in range(15):
-        executor = Hypernetwork().requires_grad_(False)
+    """Exercise 15.4: `answer(executor, x, y)` is the code (8,) of a task of at most two modules, from three examples.
+
+    The executors and tasks are always the same, since how near a search comes to the code depends on them.
+    """
+    left, active, draws, rng = [], [], random.Random(15), torch.Generator().manual_seed(15)
+    for seed in range(15):
+        with torch.random.fork_rng(devices=[]):  # an executor begins with what PyTorch's own generator draws
+            torch.manual_seed(seed)
+            executor = Hypernetwork().requires_grad_(False)
         code = torch.zeros(MODULES)
-        modules = list(random.choice(SINGLES + PAIRS))
-        code[modules] = 0.5 + torch.rand(len(modules)) / 2
-        x = 2 * torch.rand(3 + 200, INPUTS) - 1
+        modules = list(draws.choice(SINGLES + PAIRS))
+        code[modules] = 0.5 + torch.rand(len(modules), generator=rng) / 2
+        x = 2 * torch.rand(3 + 200, INPUTS, generator=rng) - 1
         y = executor(code[None], x[None])[0]
         given = as_tensor(answer(executor, x[:3].clone(), y[:3].clone()), (MODULES,), "the code").detach()
         error = (executor(given[None], x[None])[0] - y)[3:].square().mean()

@@ -1,14 +1,19 @@
 """Marking: what students hand in, from good to hostile, in one folder; each gets a row, and none harms another."""
 
 import ast
+import contextlib
 import csv
 import dataclasses
 import json
+import os
+import signal
+import sys
+import time
 from pathlib import Path
 
 import nbformat
 import pytest
-from marking import judge, landlock
+from marking import channel, judge, landlock
 from marking.__main__ import main, mark
 from marking.assignments import WORDS, assignment, read_chapters
 from marking.gradebook import Course
@@ -181,6 +186,24 @@ def damage(release, folder):
     for cell in bare.cells:
         del cell["id"]
     (folder / "without-metadata.ipynb").write_text(json.dumps(bare))
+    for name, kept in (("from-colab", True), ("from-colab-bare", False)):
+        (folder / f"{name}.ipynb").write_text(through_colab(solved(release, words="It is 0.656."), kept))
+
+
+def through_colab(notebook, kept):
+    """The file that Colab makes of a notebook: format 4.0, so no ids but in the metadata; what it does not know may be lost."""
+    cells = [{"cell_type": "markdown", "metadata": {"id": "view-in-github", "colab_type": "text"}, "source": ["<a></a>"]}]
+    for place, cell in enumerate(notebook.cells):
+        cells.append({"cell_type": cell.cell_type, "source": cell.source.splitlines(keepends=True)})
+        cells[-1]["metadata"] = {"id": f"tjg3XTFB{place:04}", **(cell.metadata if kept else {})}
+        if cell.cell_type == "code":
+            run = {"status": "ok", "timestamp": 1700000000000 + place, "user_tz": 0, "elapsed": 3, "user": {"userId": ""}}
+            cells[-1]["metadata"] |= {"colab": {"base_uri": "https://localhost:8080/"}, "executionInfo": run}
+            cells[-1]["metadata"] |= {"outputId": f"28b07730-954d-4958-f35a-8c84d69c{place:04}"}
+            output = {"output_type": "stream", "name": "stdout", "text": ["Right.\n"]}
+            cells[-1] |= {"execution_count": place, "outputs": [output] if cell.source.startswith("checks.") else []}
+    about = {"colab": {"provenance": []}, "kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 0, "metadata": about, "cells": cells}, indent=2)
 
 
 def test_sixty_at_once(marked):
@@ -215,6 +238,8 @@ def test_nothing_was_written_outside(marked):
         ("cell-missing", "11111", "the check of 1.2 is missing"),
         ("check-changed", "00000", "the check of 1.1 was changed"),
         ("without-metadata", "11111", ""),
+        ("from-colab", "11111", ""),
+        ("from-colab-bare", "11111", ""),
     ],
 )
 def test_damaged(marked, name, wanted, reason):
@@ -226,8 +251,9 @@ def test_damaged(marked, name, wanted, reason):
 
 def test_words_wait_for_a_person(marked):
     """What was written is empty in the table until somebody grades it; what was not written has no point already."""
-    row = marked[0]["in-words"]
-    assert (row["exercise 1, words"], row["total"], row["of"], row["by hand"]) == ("", "5", "10", "5")
+    for name in ("in-words", "from-colab", "from-colab-bare"):
+        row = marked[0][name]
+        assert (row["exercise 1, words"], row["total"], row["of"], row["by hand"]) == ("", "5", "10", "5")
     assert marked[0]["good"]["exercise 1, words"] == "0"
 
 
@@ -286,6 +312,79 @@ def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, tmp_path, monk
     nbformat.write(solved(release), folder / "a.ipynb")  # handed in once more: the points were for something else
     mark(folder, LIMITS, QUICK)
     assert len(judged) == 5 and rows(folder)["a"]["exercise 1, words"] == ""
+
+
+def test_what_is_random_depends_on_the_notebook_alone():
+    """Also in a check that runs in the student's process, and in the student's own function."""
+    chapter = CHAPTERS["15_hypernetwork"]
+    exercise = next(each for each in chapter.exercises if each.check == "gap")
+    chapter = dataclasses.replace(chapter, exercises=(exercise,), code=("import numpy, random, torch",))
+    body = "return torch.rand(20, 2) + 10 * random.random() + 100 * numpy.random.rand()"
+    cells, shell = [new_code_cell(f"def {exercise.function}(*given):\n    {body}")], judge.prepare(chapter)
+    said = [judge.judge(shell, chapter, cells, seed, LIMITS).said[exercise.number] for seed in (7, 8, 7)]
+    assert "differs from the true one" in said[0] and said[0] == said[2] != said[1]
+
+
+def killed(at, change, *arguments):
+    """Mark in a process of its own, with one function replaced by one that kills it."""
+    pid = os.fork()
+    if not pid:
+        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(BaseException):
+            patch.setattr(at, change(lambda: os.kill(os.getpid(), signal.SIGKILL)))
+            mark(*arguments)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+def test_killed_at_any_moment_it_goes_on(release, tmp_path, monkeypatch):
+    folder, course = tmp_path / "killed", tmp_path / "killed-marks" / "course"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where a killed marker leaves the folder of a process
+    for name, extra in (("a", []), ("b", ["import time\ntime.sleep(3600)"])):
+        nbformat.write(solved(release, {"one_look_score": RIGHT["one_look_score"]}, extra), folder / f"{name}.ipynb")
+
+    def while_a_cell_runs(die):
+        def run(student, source):
+            student.connection.send_bytes(channel.request("run", source)[0])
+            if "sleep" in source:
+                (tmp_path / "pid").write_text(str(student.pid))
+                die()
+            return channel.read_answer(student.connection.recv_bytes()[1:], [])
+
+        return run
+
+    def before_it_is_noted(die):
+        return lambda *_: die()
+
+    def while_the_table_is_written(die):
+        replace = os.replace
+        return lambda old, new: die() if str(new).endswith("marks.csv") else replace(old, new)
+
+    killed("marking.sandbox.Student.run", while_a_cell_runs, folder, LIMITS, QUICK)
+    wait_for_the_end_of(int((tmp_path / "pid").read_text()))
+    assignment = course / "release" / "01_task" / "01_task.ipynb"
+    assignment.write_text(assignment.read_text()[:1000])  # as if nbgrader had been killed while it wrote this
+    nbformat.write(solved(release, {"one_look_score": RIGHT["one_look_score"]}), folder / "b.ipynb")
+    killed("marking.__main__.write_json", before_it_is_noted, folder, LIMITS, QUICK)
+    assert not (folder.with_name("killed-marks") / "marks.csv").exists()
+    killed("os.replace", while_the_table_is_written, folder, LIMITS, QUICK)
+
+    assert list(folder.with_name("killed-marks").glob(".marks.csv.*.part"))
+
+    monkeypatch.setattr("marking.__main__.judge", None)  # all has been judged
+    mark(folder, LIMITS, QUICK)
+    assert [(name, row["total"], row["reason"]) for name, row in rows(folder).items()] == [(name, "1", "") for name in "ab"]
+    assert not list(folder.with_name("killed-marks").rglob("*.part"))
+    with Course(course).api.gradebook as book:
+        assert sorted(each.student.id for each in book.assignment_submissions("01_task")) == ["a", "b"]
+
+
+def wait_for_the_end_of(pid):
+    """A student's process ends with the marker; where the system cannot see to that, it has the limit by the clock."""
+    stat, late = Path(f"/proc/{pid}/stat"), time.monotonic() + 100
+    while sys.platform == "linux" and stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < late
+        time.sleep(0.1)
 
 
 def test_bad_folders_are_named(tmp_path, capsys):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from plain import Book
 
-from assign_add_lib.engine.files import read_json, write_json
+from assign_add_lib.engine.files import read_json, remove_unfinished, write_json
 from assign_add_lib.engine.lock import Lock
 
 from . import report
@@ -32,6 +32,8 @@ def mark(folder: Path, limits: Limits, chapters: dict[str, Chapter] | None = Non
     marks = folder.resolve().with_name(folder.resolve().name + "-marks")
     most = max(len(each.exercises) for each in chapters.values())
     with Lock(marks / ".lock"):
+        for each in (marks, marks / "pages", marks / "verdicts"):
+            remove_unfinished(each)
         marker, marked = Marker(marks, limits), {}
         try:
             for place, submission in enumerate(found, start=1):

@@ -15,7 +15,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from traitlets.config import Config
 
-from assign_add_lib.engine.files import write_atomic
+from assign_add_lib.engine.files import read_json, write_atomic
 
 from .assignments import WORDS, assignment
 from .judge import Verdicts, own_cells
@@ -61,7 +61,11 @@ class Course:
         return self.folder / "release" / name / f"{name}.ipynb"
 
     def has(self, name: str) -> bool:
-        return (self.folder / "release" / name / f"{name}.ipynb").exists()
+        """Whether an assignment is there, and whole: nbgrader may have been killed while it wrote it."""
+        try:
+            return bool(read_json(self.folder / "release" / name / f"{name}.ipynb"))
+        except (FileNotFoundError, ValueError):
+            return False
 
     def grade(self, submission: Submission, verdicts: Verdicts) -> None:
         """Enter a submission with its verdicts into the gradebook."""

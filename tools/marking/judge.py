@@ -8,7 +8,6 @@ import ast
 import contextlib
 import io
 import os
-import random
 from dataclasses import dataclass, field
 from types import ModuleType
 
@@ -17,7 +16,7 @@ import torch
 from assign_add_lib import checks
 
 from .assignments import Chapter, Exercise, tags, without_checks
-from .sandbox import REFUSED, Limits, Stopped, Student
+from .sandbox import REFUSED, Limits, Stopped, Student, seed_generators
 
 TRIES = 3  # cells that may end the process before the notebook is given up
 
@@ -61,6 +60,7 @@ def judge(shell, chapter: Chapter, cells: list, seed: int, limits: Limits) -> Ve
         verdicts.remark(f"as in the book, word for word: {', '.join(each.number for each in same)}")
     verdicts.remarks += changed_checks(chapter, cells)
     while todo:
+        seed_generators(seed)  # the process starts with the same
         with Student(shell, limits) as student:
             try:
                 _run(student, own, skipped, verdicts)
@@ -101,11 +101,11 @@ def _run(student: Student, own: dict[int, str], skipped: set[int], verdicts: Ver
 
 
 def _verdict(student: Student, exercise: Exercise, seed: int) -> str:
-    """What an exercise's check says; its random problems are the same whenever the same notebook is marked."""
+    """What an exercise's check says; what is random, here and there, is the same whenever the same notebook is marked."""
     if not student.defines(exercise.function):
         return f"Not yet: the notebook has no function {exercise.function}"
-    torch.manual_seed(seed)
-    random.seed(seed)
+    seed_generators(seed)
+    student.seed(seed)
     if exercise.check in NEAR:
         return student.check(exercise.check, exercise.function)
     with contextlib.redirect_stdout(io.StringIO()) as said:

@@ -5,9 +5,11 @@ system's own, and its folder is empty.  Nothing that it says is trusted, see `ch
 """
 
 import contextlib
+import ctypes
 import errno
 import importlib
 import os
+import random
 import resource
 import shutil
 import signal
@@ -18,6 +20,9 @@ from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+
+import numpy as np
+import torch
 
 from . import channel, landlock
 
@@ -30,6 +35,9 @@ class Limits:
     clock: int = 360  # seconds by the clock
     memory: int = 2 * 2**30  # bytes, beyond what the chapter itself uses
     output: int = 16 * 2**20  # bytes, of all that is printed, and of each file
+
+
+PARENT_DEATH_SIGNAL = 1  # see prctl(2)
 
 
 class Stopped(BaseException):
@@ -82,6 +90,9 @@ class Student:
     def check(self, check: str, name: str) -> str:
         """What a check says that has to run in the student's process."""
         return str(self._ask("check", check, name))[:500]
+
+    def seed(self, seed: int) -> None:
+        self._ask("seed", seed)
 
     def defines(self, name: str) -> bool:
         return bool(self._ask("defines", name))
@@ -142,6 +153,8 @@ def _child(connection: Connection, shell, limits: Limits, folder: Path) -> None:
 
 def _confine(kept: int, limits: Limits, folder: Path) -> None:
     """Close all that the marker has open, and give up what a notebook does not need."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)  # it ends with the marker, even where that is killed
     os.setsid()
     signal.setitimer(signal.ITIMER_REAL, 0)
     os.chdir(folder)
@@ -208,6 +221,13 @@ def _watch(connection: Connection, folder: Path) -> None:
     sys.addaudithook(hook)
 
 
+def seed_generators(seed: int) -> None:
+    """Let what Python, NumPy and PyTorch draw from their own generators begin alike, whatever was drawn before."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
 def _package() -> dict:
     """The functions and classes of the book's package, by name."""
     modules = {name: module for name, module in sys.modules.items() if name.startswith("assign_add_lib") and module}
@@ -238,6 +258,8 @@ def _answer(shell, package, what, *parts):
         except Exception as failed:  # IPython could not even print the error
             error = failed
         return None if error is None else _words(error)
+    if what == "seed":
+        return seed_generators(parts[0])
     if what == "defines":
         return callable(names.get(parts[0]))
     if what == "replaced":
