@@ -13,6 +13,7 @@ from .assignments import WORDS, Chapter
 
 LARGEST = 50 * 2**20  # bytes
 DEFINED = re.compile(r"^def (\w+)", re.MULTILINE)
+COPY = r"(Copy of )?{}( ?\(\d+\))?"  # what Colab and browsers call a notebook that they save once more
 CALLED = re.compile(r"^checks\.(\w+)\(", re.MULTILINE)
 
 
@@ -81,7 +82,7 @@ def read(path: Path, name: Path, chapters: dict[str, Chapter]) -> Submission:
     except (ValueError, OSError) as error:
         found.trouble = str(error)
     else:
-        if len(name.parts) > 1 and name.stem == found.chapter.name:
+        if len(name.parts) > 1 and re.fullmatch(COPY.format(re.escape(found.chapter.name)), name.stem):
             found.student = student_of(name.parent)  # a folder for each student
     return found
 
