@@ -59,7 +59,7 @@ student: $(READY)
 # The notebooks to hand in, and the marks of a folder of them: make mark SUBMISSIONS="week 1" MARK="--seconds 120"
 assignments mark: export PYTHONPATH = tools
 assignments: $(READY)
-	$(BIN)/python -m marking assignments assignments
+	$(BIN)/python -m marking assignments assignments $(if $(PACKAGE),--package "$(PACKAGE)")
 
 mark: $(READY)
 	@test -n "$(SUBMISSIONS)" || { echo "Say which folder: make mark SUBMISSIONS=folder" >&2; exit 2; }

@@ -2,6 +2,7 @@
 
 import copy
 import re
+import sys
 from pathlib import Path
 
 import nbformat
@@ -13,8 +14,15 @@ ANSWER = re.compile(r"^(`{3,})\{admonition\}.*\n:class: dropdown answer\n(?:.*\n
 
 
 def without_solutions(notebook):
-    """The notebook less its cells tagged `solution` and its blocks of the class `answer`."""
+    """The notebook less its cells tagged `solution` and its blocks of the class `answer`.
+
+    ValueError for a notebook with exercises and no such block: it is in plain Markdown already, where answers cannot be told.
+    """
     notebook = copy.deepcopy(notebook)
+    tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])]
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    if "exercise" in tags and not ANSWER.search(text + "\n"):
+        raise ValueError("the notebooks of this checkout are in plain Markdown; take the branch main, which has them as written")
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = ANSWER.sub("", cell.source + "\n").strip()
@@ -27,5 +35,9 @@ if __name__ == "__main__":
     book = Book()
     for page, notebook in book.notebooks().items():
         if page.startswith("chapters/"):
-            nbformat.write(plain(without_solutions(notebook), page, book), FOLDER / Path(book.files[page]).name)
+            try:
+                plain_notebook = plain(without_solutions(notebook), page, book)
+            except ValueError as error:
+                sys.exit(f"student: {error}")
+            nbformat.write(plain_notebook, FOLDER / Path(book.files[page]).name)
     print("The notebooks without solutions are in", FOLDER)

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -310,9 +311,15 @@ def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, tmp_path, monk
     assert (rows(folder)["a"]["exercise 1, words"], rows(folder)["a"]["total"]) == ("0.5", "0.5")
     assert "Say why." in (marks / "pages" / "a-01_task.html").read_text()
 
-    nbformat.write(solved(release), folder / "a.ipynb")  # handed in once more: the points were for something else
+    shutil.rmtree(marks / "verdicts")  # as after a check was mended; and as the button Autograde does
     mark(folder, LIMITS, QUICK)
-    assert len(judged) == 5 and rows(folder)["a"]["exercise 1, words"] == ""
+    Course(marks / "course").api.autograde("01_task", "a", force=True)
+    mark(folder, LIMITS, QUICK)
+    assert len(judged) == 7 and rows(folder)["a"]["exercise 1, words"] == "0.5"
+
+    nbformat.write(solved(release, words="Other words."), folder / "a.ipynb")  # handed in once more: the points were for others
+    mark(folder, LIMITS, QUICK)
+    assert len(judged) == 8 and rows(folder)["a"]["exercise 1, words"] == ""
 
 
 def test_what_is_random_depends_on_the_notebook_alone():

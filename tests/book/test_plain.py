@@ -250,6 +250,9 @@ def test_students_get_no_answer(page):
         assert len(words) > 20 and words in everyone and words not in student
     assert "<summary>Answer" not in student
     assert everyone.count("<summary>Answer</summary>") == len(answers)
+    if answers:  # plain, as on the published branch, it would give them away
+        with pytest.raises(ValueError, match="take the branch main"):
+            without_solutions(made(page))
     exercises = student.partition("## Exercises")[2]
     assert not re.search(r"\bsolution\b|folded", exercises, re.IGNORECASE)
     assert "folded below" not in student

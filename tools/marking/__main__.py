@@ -18,11 +18,11 @@ from .sandbox import Limits
 from .submission import Submission, find
 
 
-def make_assignments(folder: Path) -> None:
-    """Every chapter as an assignment."""
+def make_assignments(folder: Path, package: str = "") -> None:
+    """Every chapter as an assignment, whose first cell installs `package` where the book's is missing."""
     course, book = Course(folder), Book()
     for name in read_chapters():
-        print(make_assignment(course, book, name))
+        print(make_assignment(course, book, name, package))
 
 
 def mark(folder: Path, limits: Limits, chapters: dict[str, Chapter] | None = None) -> None:
@@ -90,7 +90,9 @@ def line(place: int, count: int, submission: Submission, verdicts: Verdicts) -> 
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(prog="marking", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("assignments").add_argument("folder", type=Path)
+    maker = commands.add_parser("assignments")
+    maker.add_argument("folder", type=Path)
+    maker.add_argument("--package", default="", help="what pip installs where the book's package is missing, as on Colab")
     marker = commands.add_parser("mark")
     marker.add_argument("folder", type=Path)
     marker.add_argument("--seconds", type=int, default=Limits.seconds, help="of a processor, for each notebook")
@@ -98,7 +100,7 @@ def main(arguments=None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.command == "assignments":
-            make_assignments(options.folder)
+            make_assignments(options.folder, options.package)
         else:
             mark(options.folder, Limits(seconds=options.seconds, clock=6 * options.seconds, memory=options.memory * 2**20))
     except (ValueError, OSError) as error:

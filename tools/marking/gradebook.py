@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import nbformat
+from first_cell import first_cell
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from traitlets.config import Config
 
@@ -68,11 +69,23 @@ class Course:
             return False
 
     def grade(self, submission: Submission, verdicts: Verdicts) -> None:
-        """Enter a submission with its verdicts into the gradebook."""
-        name = submission.chapter.name
+        """Enter a submission with its verdicts into the gradebook; points by hand stay where what they are for is the same."""
+        name, where = submission.chapter.name, Path("submitted", submission.student)
         release = nbformat.read(self.folder / "release" / name / f"{name}.ipynb", 4)
-        self._write(Path("submitted", submission.student), name, handed_in(release, submission, verdicts), name)
+        notebook, before = handed_in(release, submission, verdicts), self.folder / where / name / f"{name}.ipynb"
+        if before.exists():
+            self._forget_points(submission, graded_for(nbformat.read(before, 4)), graded_for(notebook))
+        self._write(where, name, notebook, name)
         _done(self.api.autograde(name, submission.student, force=True))
+
+    def _forget_points(self, submission: Submission, before: dict, now: dict) -> None:
+        """Let those given by hand wait for a person again, where a cell is not what it was."""
+        with self.api.gradebook as book:
+            for student in book.assignment_submissions(submission.chapter.name):
+                for grade in student.notebooks[0].grades if student.student.id == submission.student else ():
+                    if before.get(grade.name) != now.get(grade.name):
+                        grade.manual_score = None
+            book.db.commit()
 
     def grades(self, submission: Submission) -> dict[str, tuple[float | None, str]]:
         """The points of each graded cell by its key, none where a person has yet to give them, with that person's comment."""
@@ -80,19 +93,20 @@ class Course:
         with self.api.gradebook as book:
             found = book.find_submission_notebook(name, name, submission.student)
             comments = {each.name: each.manual_comment or "" for each in found.comments}
-            return {
-                each.name: (_points(each), comments.get(each.name, "")) for each in found.grades
-            }
+            return {each.name: (_points(each), comments.get(each.name, "")) for each in found.grades}
 
     def _write(self, where, name, notebook, file) -> None:
         write_atomic(self.folder / where / name / f"{file}.ipynb", nbformat.writes(notebook) + "\n")
 
 
 def _points(grade) -> float | None:
-    """Those given by hand before those of the check; none where what was handed in has changed since, or waits for a person."""
-    if grade.needs_manual_grade:
-        return None
-    return grade.auto_score if grade.manual_score is None else grade.manual_score
+    """Those given by hand before those of the check; none where a person has yet to give them.
+
+    nbgrader marks a grade by hand as one to look at again whenever it grades anew; it still counts.
+    """
+    if grade.manual_score is not None:
+        return grade.manual_score
+    return None if grade.needs_manual_grade else grade.auto_score
 
 
 def _done(result: dict) -> None:
@@ -101,10 +115,20 @@ def _done(result: dict) -> None:
         raise ValueError(f"nbgrader stopped: {lines[-1] if lines else result['log'][-300:]}")
 
 
-def make_assignment(course: Course, book, name: str) -> Path:
-    """Make a chapter of the book an assignment of the course."""
+def make_assignment(course: Course, book, name: str, package: str = "") -> Path:
+    """Make a chapter of the book an assignment of the course, whose first cell installs `package` where the book's is missing."""
     page = f"chapters/{name}"
-    return course.add(name, assignment(nbformat.read(book.root / book.files[page], 4), page, book))
+    notebook = assignment(nbformat.read(book.root / book.files[page], 4), page, book)
+    next(cell for cell in notebook.cells if cell.cell_type == "code").source = first_cell(package)
+    return course.add(name, notebook)
+
+
+def graded_for(notebook) -> dict[str, tuple]:
+    """For what the points of each cell are given, by its key: its text, its verdict, and for a check the function above it."""
+    cells = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
+    return {
+        key: (cell.source, cell.get("outputs"), cells[key.removesuffix("-check")].source) for key, cell in cells.items()
+    }
 
 
 def handed_in(release, submission: Submission, verdicts: Verdicts):

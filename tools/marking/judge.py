@@ -17,6 +17,7 @@ from assign_add_lib import checks
 
 from .assignments import Chapter, Exercise, tags, without_checks
 from .sandbox import REFUSED, Limits, Stopped, Student, seed_generators
+from .submission import words_cell
 
 TRIES = 3  # cells that may end the process before the notebook is given up
 
@@ -59,6 +60,8 @@ def judge(shell, chapter: Chapter, cells: list, seed: int, limits: Limits) -> Ve
     if same := copied(chapter, own):
         verdicts.remark(f"as in the book, word for word: {', '.join(each.number for each in same)}")
     verdicts.remarks += changed_checks(chapter, cells)
+    if missing := [each.number for each in chapter.exercises if each.in_words and not words_cell(cells, each)]:
+        verdicts.remark(f"the cell for words is missing: {', '.join(missing)}")
     while todo:
         seed_generators(seed)  # the process starts with the same
         with Student(shell, limits) as student:

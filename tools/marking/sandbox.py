@@ -178,9 +178,10 @@ def _confine(kept: int, limits: Limits, folder: Path) -> None:
 
 
 REFUSED = "a notebook that is being marked may not do this"
-FILES = {"os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown"}
+CHANGES = ("remove", "rename", "mkdir", "rmdir", "link", "symlink", "truncate", "chmod", "chown", "utime")
+FILES = {f"os.{each}" for each in CHANGES}
 PROCESSES = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "os.kill"}
-NETWORK = {"socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo"}
+NETWORK = {f"socket.{each}" for each in ("connect", "bind", "sendto", "sendmsg", "getaddrinfo", "gethostbyname", "gethostbyaddr")}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 

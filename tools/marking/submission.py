@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from .assignments import WORDS, Chapter
+from .assignments import WORDS, Chapter, Exercise
 
 LARGEST = 50 * 2**20  # bytes
 DEFINED = re.compile(r"^def (\w+)", re.MULTILINE)
@@ -28,15 +28,21 @@ class Submission:
     cells: list = field(default_factory=list)
     trouble: str = ""
 
-    def words(self, exercise) -> str:
+    def words(self, exercise: Exercise) -> str:
         """What the student wrote in words for an exercise; nothing where the cell is missing or as it was."""
-        head = WORDS.format(number=exercise.number)
-        for cell in self.cells:
-            if cell.cell_type == "markdown":
-                key = cell.metadata.get("nbgrader", {}).get("grade_id")
-                if key == f"{exercise.key}-words" or cell.source.startswith(head):
-                    return cell.source.removeprefix(head).strip()
-        return ""
+        cell = words_cell(self.cells, exercise)
+        return cell.source.removeprefix(WORDS.format(number=exercise.number)).strip() if cell else ""
+
+
+def words_cell(cells, exercise: Exercise):
+    """The cell in which words for an exercise are looked for, by its hidden data or its first line; none where it is missing."""
+    for cell in cells:
+        key = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if cell.cell_type == "markdown" and (
+            key == f"{exercise.key}-words" or cell.source.startswith(WORDS.format(number=exercise.number))
+        ):
+            return cell
+    return None
 
 
 def find(folder: Path, chapters: dict[str, Chapter]) -> list[Submission]:
