@@ -4,7 +4,7 @@ import pytest
 import torch
 from rules import untrained_seed
 
-from assign_add_lib.companions.rules import analysis, seeds, tables
+from assign_add_lib.companions.rules import analysis, seeds, solvers, tables
 from assign_add_lib.companions.rules.analysis import altered, factor_of
 from assign_add_lib.companions.rules.data import Rows, draw_questions
 from assign_add_lib.companions.rules.solvers import accuracy, regression
@@ -81,6 +81,35 @@ def test_rows_without_a_match_are_counted_by_tasks_with_a_zero(seed):
     right = seed.run("plain").network()(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]
     assert found["plain, seen tasks, without a 0", "4 lines"] == pytest.approx(right.double().mean().item())
     assert found["regression, seen tasks, with a 0", "2 lines"] == found["memory, seen tasks, with a 0", "4 lines"] == 1
+
+
+def test_several_wrong_examples_are_outvoted_by_the_best_fit_alone(seed):
+    found, combining = tables.several_wrong(seed), tables.combining(seed)
+    for name in ("plain", "memory"):
+        for kind in ("one match", "no match"):
+            assert found[f"{name}, {kind}", "0 wrong"] == pytest.approx(combining[f"{name}, unseen tasks", kind])
+    shares = {name: [found[f"{name}, no match", f"{n} wrong"] for n in range(5)] for name in ("best fit", "regression")}
+    assert all(several == sorted(several, reverse=True) and several[0] == 1 for several in shares.values())
+    assert shares["best fit"][1] > 0.9 and shares["best fit"][3] > shares["regression"][3] + 0.2
+    assert found["ratio matching, one match", "2 wrong"] == pytest.approx(6 / 8, abs=0.06)  # the match is among them or not
+
+
+class TwoLatest(torch.nn.Module):
+    """A network that says what the two latest examples say."""
+
+    def forward(self, tokens):
+        triples = tokens.unflatten(1, (-1, 3))
+        rows = Rows(7, triples[..., :2], triples[..., 2])
+        return solvers.two_latest(rows)[:, None].log()
+
+
+def test_examples_that_decide_are_found_by_their_places(seed, monkeypatch):
+    monkeypatch.setattr(type(seed), "networks", lambda self: iter([("latest", TwoLatest())]))
+    found = tables.by_place(seed)
+    kept = [found["latest", f"place {place} wrong: kept"] for place in range(1, 9)]
+    assert kept[:5] == pytest.approx([1] * 5, abs=0.02) and max(kept[6:]) < 0.3  # not 0: the last two may lie on one line
+    assert found["latest", "changed: as the two latest say"] == 1
+    assert found["latest", "right, the last two on different lines"] == 1
 
 
 def test_wrong_examples_are_the_match_or_another(seed, monkeypatch):

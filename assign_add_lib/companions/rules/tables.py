@@ -6,8 +6,8 @@ from torch import Tensor
 
 from ...analysis.fourier import logarithms
 from ...engine.manifest import shipped_file
-from .analysis import Answering, accuracy_by_shots, answering, factor_of, following, read_by_kind
-from .data import Rows, Split, draw_rows, draw_tasks, line_of
+from .analysis import Answering, accuracy_by_shots, altered, answering, factor_of, following, read_by_kind
+from .data import Rows, Split, all_pairs, draw_rows, draw_tasks, line_of
 from .inside import (
     after_exchange,
     after_rows,
@@ -25,12 +25,13 @@ from .inside import (
 )
 from .model import ASKED
 from .seeds import ELEVEN, EXAMPLES, MAIN, MATCH, ROWS, ZEROS, RuleSeed, Table
-from .solvers import accuracy, elimination, memory, ratio_matching, regression
+from .solvers import accuracy, elimination, memory, ratio_matching, regression, two_latest
 from .training import SETS, SHOTS
 
 SHIPPED = "companions/rules.csv"
 DRAWS = 200  # of a null
 LINES = range(2, 7)  # through the origin, on which the examples of a row lie
+WRONG = 4  # examples of EXAMPLES that are made wrong, at most
 CONTEXTS = 8  # rows after which an example is put
 TASKS = ("unseen tasks", "seen tasks")
 OTHER = MATCH + 2  # the place of an example that is no match
@@ -129,6 +130,55 @@ def wrong_examples(seed: RuleSeed) -> Table:
                 row = f"{arm}, {tasks}, {name} wrong"
                 table |= {(row, key): (found[key].double().sum() / before).item() for key in ("kept", "moved")}
     return table
+
+
+def several_wrong(seed: RuleSeed) -> Table:
+    """How often networks and solvers are right on unseen tasks though several of the examples, drawn at random, are wrong.
+
+    `best fit` answers with the rules, of all there are, that the most examples fit.
+    """
+    every = all_pairs(seed.split.p)
+    networks = {arm: answering(network) for arm, network in seed.networks()}
+    networks |= _solvers(seed.split) | {"best fit": lambda rows: memory(rows, every)}
+    table = {}
+    for kind, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
+        order = torch.rand(ROWS, EXAMPLES, generator=seed.generator(11)).argsort(1)
+        by = torch.randint(1, rows.p, (ROWS, EXAMPLES), generator=seed.generator(12))
+        for n in range(WRONG + 1):
+            if n:
+                rows = altered(rows, order[:, n - 1], by[:, n - 1])
+            for name, answer in networks.items():
+                table[f"{name}, {kind}", f"{n} wrong"] = accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
+    return table
+
+
+def by_place(seed: RuleSeed) -> Table:
+    """Which examples decide where none is a match, on unseen tasks.
+
+    Of right answers, the share kept where the example at one place is wrong; of those that this changes at the two last places,
+    the share that is what the two latest examples then say; and how often an answer is right where these lie on different lines
+    and where they do not.
+    """
+    rows, table = seed.unmatched(), {}
+    by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(13))
+    wrong = [altered(rows, torch.full_like(by, place), by) for place in range(EXAMPLES)]
+    line = line_of(rows.inputs[:, EXAMPLES - 2 : EXAMPLES], rows.p)
+    apart = (line[:, 0] != line[:, 1]) & (line >= 0).all(1)
+    for arm, network in seed.networks():
+        said = lambda rows, network=network: network(rows.tokens)[:, -1].argmax(1)  # noqa: E731
+        right, after = said(rows) == rows.answers[:, -1], [said(each) for each in wrong]
+        for place, answers in enumerate(after, start=1):
+            table[arm, f"place {place} wrong: kept"] = _share(answers[right] == rows.answers[right, -1])
+        changed = [right & apart & (answers != rows.answers[:, -1]) for answers in after[-2:]]
+        follows = [answers == two_latest(each).argmax(1) for answers, each in zip(after[-2:], wrong[-2:])]
+        table[arm, "changed: as the two latest say"] = _share(torch.cat(follows)[torch.cat(changed)])
+        table[arm, "right, the last two on different lines"] = _share(right[apart])
+        table[arm, "right, the last two on one line"] = _share(right[~apart])
+    return table
+
+
+def _share(marks: Tensor) -> float:
+    return marks.double().mean().item()
 
 
 def depths(seed: RuleSeed) -> Table:
@@ -244,6 +294,8 @@ MEASURES = {
     "lines": lines,
     "zeros": zeros,
     "wrong examples": wrong_examples,
+    "several wrong": several_wrong,
+    "by place": by_place,
     "depths": depths,
     "reading": attention_by_kind,
     "exchanges": exchanges,
