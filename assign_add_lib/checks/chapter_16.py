@@ -144,7 +144,7 @@ def likely(answer: Callable) -> str:
     run = load_rules("lines-depth-4-p-7-tasks-40-0")
     p, shown = run.split.p, run.split.shown
     generator = torch.Generator().manual_seed(16)
-    rows = chosen_rows(4000, lambda n: draw_questions(n, 9, p, all_pairs(p), shown, shown, generator), unmatched)
+    rows = chosen_rows(2000, lambda n: draw_questions(n, 9, p, all_pairs(p), shown, shown, generator), unmatched)
     given = answer(rows._replace(answers=rows.answers.clone()))
     expect(given is not None, "your function returns nothing yet")
     given = torch.as_tensor(given).double().flatten()
