@@ -25,7 +25,7 @@ from .inside import (
 )
 from .model import ASKED
 from .seeds import ELEVEN, EXAMPLES, MAIN, MATCH, ROWS, ZEROS, RuleSeed, Table
-from .solvers import accuracy, elimination, memory, ratio_matching, regression, two_latest
+from .solvers import accuracy, elimination, memory, ratio_matching, regression
 from .training import SETS, SHOTS
 
 SHIPPED = "companions/rules.csv"
@@ -155,25 +155,36 @@ def several_wrong(seed: RuleSeed) -> Table:
 def by_place(seed: RuleSeed) -> Table:
     """Which examples decide where none is a match, on unseen tasks.
 
-    Of right answers, the share kept where the example at one place is wrong; of those that this changes at the two last places,
-    the share that is what the two latest examples then say; and how often an answer is right where these lie on different lines
-    and where they do not.
+    Of right answers, the share kept where the example at one place is wrong.  Where the two latest lie on different lines, what
+    is said once they follow another task than the rest: the answer of the one, or of the other.  And how often an answer is
+    right, by how these two lie and whether one of their numbers is 0.
     """
     rows, table = seed.unmatched(), {}
     by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(13))
     wrong = [altered(rows, torch.full_like(by, place), by) for place in range(EXAMPLES)]
-    line = line_of(rows.inputs[:, EXAMPLES - 2 : EXAMPLES], rows.p)
-    apart = (line[:, 0] != line[:, 1]) & (line >= 0).all(1)
+    latest = slice(EXAMPLES - 2, EXAMPLES)
+    line, zero = line_of(rows.inputs[:, latest], rows.p), (rows.inputs[:, latest] == 0).any(2)
+    there = (line >= 0).all(1)
+    apart, alike = there & (line[:, 0] != line[:, 1]), there & (line[:, 0] == line[:, 1])
+    other = Rows.solve(rows.p, draw_tasks(ROWS, all_pairs(rows.p), seed.generator(14)), rows.inputs).answers
+    mixed = rows.answers.clone()
+    mixed[:, latest] = other[:, latest]
+    truth, differ = rows.answers[:, -1], apart & (rows.answers[:, -1] != other[:, -1])
+    kinds = {
+        "different lines, no 0": apart & ~zero.any(1),
+        "different lines, a 0 in the latest": apart & zero[:, 1],
+        "different lines, a 0 in the other alone": apart & zero[:, 0] & ~zero[:, 1],
+        "one line, no 0": alike & ~zero.any(1),
+        "one line, with a 0": alike & zero.any(1),
+    }
     for arm, network in seed.networks():
         said = lambda rows, network=network: network(rows.tokens)[:, -1].argmax(1)  # noqa: E731
-        right, after = said(rows) == rows.answers[:, -1], [said(each) for each in wrong]
-        for place, answers in enumerate(after, start=1):
-            table[arm, f"place {place} wrong: kept"] = _share(answers[right] == rows.answers[right, -1])
-        changed = [right & apart & (answers != rows.answers[:, -1]) for answers in after[-2:]]
-        follows = [answers == two_latest(each).argmax(1) for answers, each in zip(after[-2:], wrong[-2:])]
-        table[arm, "changed: as the two latest say"] = _share(torch.cat(follows)[torch.cat(changed)])
-        table[arm, "right, the last two on different lines"] = _share(right[apart])
-        table[arm, "right, the last two on one line"] = _share(right[~apart])
+        right, answers = said(rows) == truth, said(rows._replace(answers=mixed))
+        for place, altered_rows in enumerate(wrong, start=1):
+            table[arm, f"place {place} wrong: kept"] = _share(said(altered_rows)[right] == truth[right])
+        table[arm, "two latest of another task: as these say"] = _share((answers == other[:, -1])[differ])
+        table[arm, "two latest of another task: as the rest say"] = _share((answers == truth)[differ])
+        table |= {(arm, f"right, two latest on {kind}"): _share(right[of]) for kind, of in kinds.items()}
     return table
 
 
