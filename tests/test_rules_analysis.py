@@ -142,3 +142,15 @@ def test_lines_of_examples_are_counted_without_the_origin(lines):
         slopes = {"steep" if x == 0 else y * pow(x, -1, 7) % 7 for x, y in inputs[:-1] if (x, y) != (0, 0)}
         assert kept[row] == (alone[row] and len(slopes) == lines)
     assert sum(kept) > 20
+
+
+def test_scores_order_right_before_wrong():
+    scores = torch.randint(4, (60,), generator=torch.Generator().manual_seed(1))
+    right = torch.arange(60) % 3 == 0
+    pairs = [(one > other) + 0.5 * (one == other) for one in scores[right].tolist() for other in scores[~right].tolist()]
+    assert analysis.ordered(scores, right) == pytest.approx(sum(pairs) / len(pairs))
+
+
+def test_lines_of_examples_are_counted_without_the_origin_and_the_question():
+    inputs = torch.tensor([[(1, 2), (2, 4), (0, 0), (0, 3), (1, 1)], [(0, 0), (0, 0), (0, 0), (0, 0), (1, 1)]])
+    assert analysis.lines_known(Rows(7, inputs, torch.zeros(2, 5, dtype=torch.long))).tolist() == [2, 0]

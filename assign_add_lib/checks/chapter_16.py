@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..companions.rules.analysis import answering, chosen_rows, lines_known, ordered, unmatched
-from ..companions.rules.data import all_pairs, draw_questions
+from ..companions.rules.data import draw_questions
 from ..companions.rules.model import rotary
 from ..companions.rules.training import load_rules
 from .common import exercise, expect
@@ -137,14 +137,14 @@ def without_ratios(answer: Callable) -> None:
 @exercise
 @torch.no_grad()
 def likely(answer: Callable) -> str:
-    """Exercise 16.5: `answer(rows)` are scores (row,), larger where the network of the course answers rightly without a match.
+    """Exercise 16.5: `answer(rows)` are scores (row,), larger where the network of seed 1 answers rightly without a match.
 
     The rows are always the same, so that equal scores get equal verdicts.
     """
-    run = load_rules("lines-depth-4-p-7-tasks-40-0")
-    p, shown = run.split.p, run.split.shown
+    run = load_rules("lines-depth-4-p-7-tasks-40-1")
+    p, unseen, shown = run.split.p, run.split.unseen, run.split.shown
     generator = torch.Generator().manual_seed(16)
-    rows = chosen_rows(2000, lambda n: draw_questions(n, 9, p, all_pairs(p), shown, shown, generator), unmatched)
+    rows = chosen_rows(2000, lambda n: draw_questions(n, 9, p, unseen, shown, shown, generator), unmatched)
     given = answer(rows._replace(answers=rows.answers.clone()))
     expect(given is not None, "your function returns nothing yet")
     given = torch.as_tensor(given).double().flatten()
@@ -153,5 +153,5 @@ def likely(answer: Callable) -> str:
     right = answering(run.network())(rows)[:, -1].argmax(1) == rows.answers[:, -1]
     found, lines = ordered(given, right), ordered(lines_known(rows).double(), right)
     words = f"a right row has the larger score in {found:.2f} of the pairs, by the number of lines alone in {lines:.2f}"
-    expect(found > lines + 0.03, f"{words}; 0.03 more is asked for")
+    expect(found > lines + 0.05, f"{words}; 0.05 more is asked for")
     return words
