@@ -38,6 +38,7 @@ if __name__ == "__main__":
             try:
                 plain_notebook = plain(without_solutions(notebook), page, book)
             except ValueError as error:
-                sys.exit(f"student: {error}")
+                print(f"student: {error}", file=sys.stderr)
+                sys.exit(2)
             nbformat.write(plain_notebook, FOLDER / Path(book.files[page]).name)
     print("The notebooks without solutions are in", FOLDER)

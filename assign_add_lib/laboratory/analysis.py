@@ -107,8 +107,11 @@ def _found(run: WorldRun, of: str, batch: Batch) -> Tensor:
 
 def found_but_wrong(run: WorldRun, of: str) -> float:
     """Share of problems in which `=` reads the numbers asked for most, as in `ranked_first`, and the answer is wrong."""
-    batch = problems(run, of)
-    return _share(_found(run, of, batch) & (answers(run.network(), batch.tokens) != batch.answers))
+    return _share(_failed(run, of, problems(run, of)))
+
+
+def _failed(run: WorldRun, of: str, batch: Batch) -> Tensor:
+    return _found(run, of, batch) & (answers(run.network(), batch.tokens) != batch.answers)
 
 
 @torch.no_grad()
@@ -117,7 +120,7 @@ def evened(run: WorldRun, of: str) -> float:
     to reckon with alone, all alike; nan where such problems are fewer than one in twenty.
     """
     batch, network = problems(run, of), run.network()
-    failed = _found(run, of, batch) & (answers(network, batch.tokens) != batch.answers)
+    failed = _failed(run, of, batch)
     if _share(failed) < 0.05:
         return math.nan
     places = Parsed(run.world, batch.tokens).places[failed]

@@ -4,6 +4,7 @@ A course is a folder of nbgrader's, so that its own tools work in it, such as th
 Its autograder does not run the notebooks, since `judge` has: it reads the verdicts as the outputs of the checks' cells.
 """
 
+import contextlib
 import copy
 import logging
 import os
@@ -80,11 +81,13 @@ class Course:
 
     def _forget_points(self, submission: Submission, before: dict, now: dict) -> None:
         """Let those given by hand wait for a person again, where a cell is not what it was."""
-        with self.api.gradebook as book:
-            for student in book.assignment_submissions(submission.chapter.name):
-                for grade in student.notebooks[0].grades if student.student.id == submission.student else ():
-                    if before.get(grade.name) != now.get(grade.name):
-                        grade.manual_score = None
+        from nbgrader.api import MissingEntry
+
+        name = submission.chapter.name
+        with self.api.gradebook as book, contextlib.suppress(MissingEntry):  # it was killed before nbgrader knew of it
+            for grade in book.find_submission_notebook(name, name, submission.student).grades:
+                if before.get(grade.name) != now.get(grade.name):
+                    grade.manual_score = None
             book.db.commit()
 
     def grades(self, submission: Submission) -> dict[str, tuple[float | None, str]]:

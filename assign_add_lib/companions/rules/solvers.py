@@ -68,12 +68,6 @@ def regression(rows: Rows) -> Tensor:
     return _certain(rows, answers, solved | on_line | _origin(rows))
 
 
-def two_latest(rows: Rows) -> Tensor:
-    """What the two latest examples of different directions say of the last question: probabilities (row, p)."""
-    turned = [torch.cat([each[:, :-1].flip(1), each[:, -1:]], 1) for each in (rows.inputs, rows.answers)]
-    return regression(Rows(rows.p, *turned))[:, -1]
-
-
 def memory(rows: Rows, tasks: Tensor) -> Tensor:
     """Of known tasks (task, 2), those that the most earlier examples fit have a vote each."""
     answers = (rows.inputs[:, :, None] * tasks).sum(3) % rows.p  # (row, shot, task)

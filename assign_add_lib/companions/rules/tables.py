@@ -50,6 +50,15 @@ def _solvers(split: Split) -> dict[str, Answering]:
     return {"ratio matching": ratio_matching, "regression": regression, "memory": lambda rows: memory(rows, split.seen)}
 
 
+def _right(answer: Answering, rows: Rows) -> float:
+    """How often the last question of rows is answered right."""
+    return accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
+
+
+def _share(marks: Tensor) -> float:
+    return marks.double().mean().item()
+
+
 def shots(seed: RuleSeed) -> Table:
     """How often the main arms and the three solvers are right, by set and by examples."""
     split, table = seed.split, {}
@@ -88,7 +97,7 @@ def combining(seed: RuleSeed) -> Table:
             row = f"{name}, {tasks}"
             table[row, "one match"] = right.mean().item()
             table |= {(row, f"factor {c}"): right[factors == c].mean().item() for c in range(2, matched.p)}
-            table[row, "no match"] = accuracy(answer(unmatched)[:, -1], unmatched.answers[:, -1]).mean().item()
+            table[row, "no match"] = _right(answer, unmatched)
     return table
 
 
@@ -100,7 +109,7 @@ def lines(seed: RuleSeed) -> Table:
         for n in LINES:
             rows = seed.unmatched_on(n, tasks)
             for name, answer in (networks | _solvers(seed.split) | {"elimination": elimination}).items():
-                table[f"{name}, {tasks}", f"{n} lines"] = accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
+                table[f"{name}, {tasks}", f"{n} lines"] = _right(answer, rows)
     return table
 
 
@@ -112,7 +121,7 @@ def zeros(seed: RuleSeed) -> Table:
         for n in (2, 4) if len(seed.tasks(of)) else ():
             rows = seed.unmatched_on(n, of)
             for name, answer in networks.items():
-                table[f"{name}, {of}", f"{n} lines"] = accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
+                table[f"{name}, {of}", f"{n} lines"] = _right(answer, rows)
     return table
 
 
@@ -148,7 +157,7 @@ def several_wrong(seed: RuleSeed) -> Table:
             if n:
                 rows = altered(rows, order[:, n - 1], by[:, n - 1])
             for name, answer in networks.items():
-                table[f"{name}, {kind}", f"{n} wrong"] = accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
+                table[f"{name}, {kind}", f"{n} wrong"] = _right(answer, rows)
     return table
 
 
@@ -188,10 +197,6 @@ def by_place(seed: RuleSeed) -> Table:
     return table
 
 
-def _share(marks: Tensor) -> float:
-    return marks.double().mean().item()
-
-
 def depths(seed: RuleSeed) -> Table:
     """How often the stream at the last question, read out after each layer, has the right answer, with a match and without."""
     table = {}
@@ -200,7 +205,7 @@ def depths(seed: RuleSeed) -> Table:
             for name, rows in (("one match", seed.matched(tasks=tasks)), ("no match", seed.unmatched(tasks))):
                 for depth, resid in enumerate(streams(network, rows.tokens)):
                     said = network.read_out(resid[:, ASKED][:, -1]).argmax(1)
-                    right = (said == rows.answers[:, -1]).double().mean().item()
+                    right = _share(said == rows.answers[:, -1])
                     table[f"{arm}, {tasks}, {name}", f"depth {depth}"] = right
     return table
 
@@ -263,7 +268,7 @@ def heads(seed: RuleSeed) -> Table:
     table, rows = {}, seed.matched()
     for arm in MAIN:
         network = seed.run(arm).network()
-        whole = (network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]).double().mean().item()
+        whole = _share(network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1])
         table[f"{arm}, whole", "right"] = whole
         for layer, module in enumerate(network.layers, start=1):
             for head in range(module.heads):
