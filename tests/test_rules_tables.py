@@ -70,6 +70,29 @@ def test_rows_without_a_match_are_counted_by_the_lines_of_their_examples(seed):
     assert struck == sorted(struck) and 0.15 < struck[0] < 0.3 < struck[-1] < 0.7
 
 
+def test_answers_are_set_beside_those_that_striking_out_leaves(seed):
+    found, rows, network = tables.striking_out(seed), seed.unmatched_on(4), seed.run("plain").network()
+    said, kept, sizes, right = network(rows.tokens)[:, -1].argmax(1).tolist(), [], [], []
+    for (inputs, answers), answer in zip(zip(rows.inputs.tolist(), rows.answers.tolist(), strict=True), said, strict=True):
+        scaled = {(pow(x, -1, 7) * y % 7): pow(x, -1, 7) * z % 7 for (x, y), z in zip(inputs[:-1], answers, strict=False) if x}
+        x, y = inputs[-1]
+        left = set(range(7))
+        if x:
+            there = set(scaled.values())
+            same = len(there) == 1 and len(scaled) > 1
+            left = {x * value % 7 for value in range(7) if (value in there) == same}
+        if answers[-1] in left:
+            kept.append(answer in left)
+            sizes.append(len(left))
+            right.append(answer == answers[-1])
+    mean = lambda values: sum(values) / len(values)  # noqa: E731
+    of_these = [i for i, inside in enumerate(kept) if inside]
+    assert found["plain", "4 lines: left"] == pytest.approx(mean(kept))
+    assert found["plain", "4 lines: left, by a guess"] == pytest.approx(mean(sizes) / 7)
+    assert found["plain", "4 lines: right of these"] == pytest.approx(mean([right[i] for i in of_these]))
+    assert found["plain", "4 lines: right of these, by a guess"] == pytest.approx(mean([1 / sizes[i] for i in of_these]))
+
+
 def test_rows_without_a_match_are_counted_by_tasks_with_a_zero(seed):
     found = tables.zeros(seed)
     kinds = {f"{tasks}, {zero}": seed.tasks(f"{tasks}, {zero}") for tasks in tables.TASKS for zero in seeds.ZEROS}

@@ -113,6 +113,29 @@ def lines(seed: RuleSeed) -> Table:
     return table
 
 
+def striking_out(seed: RuleSeed) -> Table:
+    """Whether networks do what `elimination` does, on unseen tasks where no example is a multiple, by the lines of the examples.
+
+    How often they say an answer that it leaves, and how often such an answer is right, each beside what an even guess gives;
+    rows where it strikes out the right answer are left out.
+    """
+    networks, table = dict(seed.networks()), {}
+    for n in LINES:
+        rows = seed.unmatched_on(n)
+        found = elimination(rows)[:, -1]
+        left = found == found.amax(1, keepdim=True)
+        fair = left.gather(1, rows.answers[:, -1:])[:, 0]
+        left, truth, tokens = left[fair], rows.answers[fair, -1], rows.tokens[fair]
+        for arm, network in networks.items():
+            said = network(tokens)[:, -1].argmax(1)
+            kept = left.gather(1, said[:, None])[:, 0]
+            table[arm, f"{n} lines: left"] = _share(kept)
+            table[arm, f"{n} lines: left, by a guess"] = _share(left)
+            table[arm, f"{n} lines: right of these"] = _share(said[kept] == truth[kept])
+            table[arm, f"{n} lines: right of these, by a guess"] = _share(1 / left[kept].sum(1))
+    return table
+
+
 def zeros(seed: RuleSeed) -> Table:
     """As `lines`, on two and on four, for tasks with a 0 and without; a kind of task that a seed has none of is left out."""
     networks = {arm: answering(network) for arm, network in seed.networks()} | _solvers(seed.split)
@@ -308,6 +331,7 @@ MEASURES = {
     "course": course,
     "combining": combining,
     "lines": lines,
+    "striking out": striking_out,
     "zeros": zeros,
     "wrong examples": wrong_examples,
     "several wrong": several_wrong,
