@@ -4,7 +4,8 @@ BIN      = $(VENV)/bin
 READY    = $(VENV)/.ready
 PIP      = --quiet --no-compile
 INDEX    = _build/html/index.html
-WORKERS ?= 2
+# One more than cores, since a worker often waits for a kernel or a browser.
+WORKERS ?= 3
 RUN     ?= runs/seed-42
 ARGS    ?= --seed 42 --threads 1
 MARK    ?=
@@ -34,7 +35,9 @@ slides: browser book
 release: pdf slides
 	$(BIN)/python tools/release.py
 
-test: browser lint book
+# A browser, where one is missing, is installed beside the build.
+test: lint
+	@$(MAKE) --no-print-directory --jobs=2 browser book
 	$(BIN)/pytest chapters algorithm.ipynb tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
 
 # The package with the lowest and the highest versions that pyproject.toml allows, each in an environment of its own.

@@ -53,6 +53,11 @@ def seed(number):
     random.seed(number)
 
 
+def drawn():
+    """What tells whether a number was drawn meanwhile."""
+    return random.getstate(), torch.get_rng_state().tolist()
+
+
 @pytest.fixture(autouse=True)
 def seeded():
     seed(0)
@@ -60,11 +65,14 @@ def seeded():
 
 @pytest.mark.parametrize("chapter, name", EXERCISES)
 def test_solution_passes(chapter, name, capsys):
+    """Three times where the check draws; one that draws nothing says the same each time."""
     for number in range(3):
         seed(number)
+        before = drawn()
         getattr(checks, name)(answers(chapter)["solution", name])
-    said = capsys.readouterr().out.splitlines()
-    assert len(said) == 3 and all(line.startswith("Right") for line in said)
+        assert capsys.readouterr().out.startswith("Right")
+        if drawn() == before:
+            break
 
 
 @pytest.mark.parametrize("chapter, name", EXERCISES)

@@ -233,7 +233,8 @@ def three_by_hand(threshold, N=13, neurons=300):
     numbers, tokens = analysis.constants(world)
     active = (network.last_stream(tokens)[0] @ network.W_in).relu()
     wanted = one_hot(world.apply(numbers), N) - 1 / N
-    network.W_out[:, 40 : 40 + N] = torch.linalg.lstsq(active, wanted.double()).solution
+    readout = torch.linalg.lstsq(active, wanted.double(), driver="gelsd").solution  # two directions of the neurons are empty
+    network.W_out[:, 40 : 40 + N] = readout
     network.W_U[40 : 40 + N] = torch.eye(N)
     return Run(world, network)
 
@@ -241,6 +242,6 @@ def three_by_hand(threshold, N=13, neurons=300):
 def test_three_numbers_by_the_third_harmonic_need_a_constant_part_and_by_the_sixth_none():
     """ReLU of a cosine has no third harmonic; with a threshold it has one."""
     sixth = three_by_hand(threshold=0.0)
-    assert analysis.right(sixth, "0-var train") > 0.8 and analysis.without_offset(sixth) > 0.99
+    assert analysis.right(sixth, "0-var train") > 0.98 and analysis.without_offset(sixth) > 0.99
     run = three_by_hand(threshold=0.8)
     assert analysis.right(run, "0-var train") > 0.98 and analysis.without_offset(run) < 0.4

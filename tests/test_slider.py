@@ -20,7 +20,7 @@ def test_static_slider_holds_one_small_frame_a_step(static):
     assert '<input type="range" min="0" max="1" value="1"' in output and "<output>300</output>" in output
     images = [base64.b64decode(frame["src"].removeprefix("data:image/webp;base64,")) for frame in frames]
     assert all(len(image) < 25_000 for image in images)
-    assert [Image.open(io.BytesIO(image)).size for image in images] == [(600, 450)] * 2
+    assert [Image.open(io.BytesIO(image)).size for image in images] == [(720, 540)] * 2
     assert output == step_slider(line, [0, 300], "Some lines.", lambda step: f"the line at {step}").data
 
 
