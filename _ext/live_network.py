@@ -37,14 +37,13 @@ def show_networks(app, page, template, context, doctree):
     """Let a page with a live view say at once what its network says, and load what draws it."""
     body = context.get("body", "")
 
-    def load(name, first=""):
-        script = f'<script defer{first} src="{context["pathto"](f"_static/{name}", 1)}"></script>'
+    def load(name):
+        script = f'<script defer src="{context["pathto"](f"_static/{name}", 1)}"></script>'
         context["metatags"] = "\n".join((context.get("metatags", ""), script))
 
     if "<assign-add" in body or 'class="attention-view"' in body:
         context["body"] = re.sub("<assign-add [^>]*>", answer, body)
-        # where it is what the reader came for, it is drawn from the first
-        load("live.js", ' blocking="render"' * bool(re.search("<assign-add [^>]*address", body)))
+        load("live.js")
     if "<rules-from-examples" in body:
         load("live-rules.js")
         put_rules(app.outdir, body)

@@ -6,10 +6,13 @@ import shutil
 from base64 import b64decode
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urljoin
 
 from bs4 import BeautifulSoup
 from PIL import Image
 from sheets import SHEET, join, put, words_of
+
+from assign_add_lib.views.page import DENSITY
 
 POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'"
 # what the theme writes into its pages, and book.js and book.css do instead; a script of any other kind stays, and a test finds it
@@ -45,11 +48,11 @@ def make_strict(page):
 
 
 def order_scripts(page):
-    """Let the first sight of a page wait for no script but those that say so: book.js runs the others once it is painted."""
+    """Let the first sight of a page wait for no script but book.js, which runs the others once it is painted."""
     for hint in page.select("link[rel=preload]"):
         hint.decompose()
     search = page.select_one("script[src*='searchtools.js']")  # where they are what the reader came for
-    for script in page.select("script[src]:not([src*='book.js'], [blocking])"):
+    for script in page.select("script[src]:not([src*='book.js'])"):
         script["defer" if search else "type"] = "" if search else "later"
 
 
@@ -66,7 +69,7 @@ def draw_icons(page):
 
 
 def mend_head(page):
-    """One viewport, a title that says no name twice, on paper the same, a description from the first sentences."""
+    """One viewport, a title that says no name twice, on paper the same."""
     for repeated in page.select("meta[name=viewport]")[1:]:
         repeated.decompose()
     for sheet in page.select("link[href*='styles/theme.css']"):
@@ -75,13 +78,23 @@ def mend_head(page):
     page.title.string = " — ".join(dict.fromkeys(words))
     for printed in page.select("#jb-print-docs-body > h1"):
         printed.string = words[0]  # which has the chapter's number
+
+
+def describe(page, root):
+    """What a page says of itself where others link to it: title, first sentences and, once its address is known, a picture."""
+    told = {"og:type": "article", "og:title": page.title.string}
     for paragraph in page.select("article section > p"):
         said = " ".join(paragraph.get_text().split())
         if len(said) > 80:
             if len(said) > 200:
                 said = said[:200].rsplit(" ", 1)[0] + " …"
             page.head.append(page.new_tag("meta", attrs={"name": "description", "content": said}))
+            told["og:description"] = said
             break
+    if known := page.select_one("link[rel=canonical]"):
+        told |= {"og:url": known["href"], "og:image": urljoin(known["href"], f"{root}_static/three-phases.png")}
+    for name, content in told.items():
+        page.head.append(page.new_tag("meta", attrs={"property": name, "content": content}))
 
 
 def mend_tables(page):
@@ -96,6 +109,12 @@ def mend_tables(page):
     for corner in page.select("th"):
         if not corner.get_text(strip=True):
             corner.name = "td"
+
+
+def size_of(path):
+    """How large a picture is on a page, as attributes of its element."""
+    with Image.open(path) as image:
+        return {name: str(round(side / DENSITY)) for name, side in zip(("width", "height"), image.size)}
 
 
 def mend_body(page, site, folder):
@@ -120,18 +139,20 @@ def mend_body(page, site, folder):
     for index, picture in enumerate(page.select("article img[src]")):
         path = (folder / picture["src"]).resolve()
         if "width" not in picture.attrs and path.suffix in (".png", ".webp") and path.is_relative_to(site):
-            with Image.open(path) as image:
-                picture["width"], picture["height"] = map(str, image.size)
+            picture.attrs |= size_of(path)
         if index and not picture.find_parent("assign-add"):  # whose picture is for print
             picture["loading"] = "lazy"
         narrow = site / "_static" / f"{path.stem}-narrow.png"
         if narrow.exists():
-            with Image.open(narrow) as image:
-                size = dict(zip(("width", "height"), map(str, image.size)))
-            source = {"media": "(max-width: 600px)", "srcset": os.path.relpath(narrow, folder)}
-            picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source | size))
+            source = {"media": "(max-width: 600px)", "srcset": os.path.relpath(narrow, folder)} | size_of(narrow)
+            picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source))
     for picture in page.select("figure.align-default > img"):
         picture.wrap(page.new_tag("div", attrs={"class": "view"}))
+    chapter = page.select_one("h1 .section-number")
+    for place, caption in enumerate(page.select("figure:is(.step-slider, .attention-view) figcaption"), start=1):
+        number = page.new_tag("span", attrs={"class": "view-number"})
+        number.string = f"View {chapter.get_text().strip() if chapter else ''}{place} "  # as Fig. 8.1: View 8.1
+        caption.insert(0, number)
     for view in page.select("figure:is(.align-default, .step-slider) > .view"):
         button = page.new_tag("button", attrs={"class": "enlarge pst-js-only", "type": "button"})
         button.string = "Enlarge"
@@ -154,6 +175,7 @@ def finish(app, error):
             order_scripts(page)
             draw_icons(page)
             mend_head(page)
+            describe(page, root)
             mend_tables(page)
             mend_body(page, site, path.parent)
             sheets[path] = join(page, site, root)

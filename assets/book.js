@@ -25,9 +25,19 @@
     };
   }
 
+  // A formula that is somewhat too wide is set smaller, as far as it can be read; one that is wider yet scrolls
+  function shrinkFormulas() {
+    const formulas = [...document.querySelectorAll(".bd-article div.math")].filter((each) => each.checkVisibility());
+    for (const { style } of formulas) if (style.fontSize) style.fontSize = "";
+    const fits = (each) => (parseFloat(getComputedStyle(each).fontSize) * each.clientWidth) / each.scrollWidth;
+    const wide = formulas.filter((each) => each.scrollWidth > each.clientWidth).map((each) => [each.style, fits(each)]);
+    for (const [style, size] of wide) if (size >= 11) style.fontSize = `${Math.floor(10 * size) / 10}px`;
+  }
+
   // What scrolls can be scrolled by keys; all is read before anything is changed, or each change would cost a layout,
   // and a closed box, which costs one to look into, waits until it is opened
   function letScroll() {
+    shrinkFormulas();
     const scrolls = (box) => box.checkVisibility() && box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
     const boxes = [...document.querySelectorAll(".bd-article :is(.view, p, div.math)")].map((box) => [box, scrolls(box)]);
     for (const [box, wide] of boxes) {
@@ -39,7 +49,7 @@
   // What a button says, and of which figure: many figures of a page have one like it
   function say(button, words) {
     const caption = button.closest("figure").querySelector("figcaption");
-    const figure = caption.querySelector(".caption-number")?.textContent.trim() ?? caption.textContent.split(/[.;:] /)[0];
+    const figure = caption.querySelector(".caption-number, .view-number")?.textContent.trim() ?? caption.textContent.split(/[.;:] /)[0];
     button.textContent = words;
     button.ariaLabel = `${words}: ${figure}`;
   }

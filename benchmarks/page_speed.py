@@ -28,10 +28,10 @@ window.framed = (then) => requestAnimationFrame(() => {
 new PerformanceObserver((list) => list.getEntries().forEach(({ renderTime }) => (seen["first answer"] ??= renderTime)))
   .observe({ type: "element", buffered: true });
 new MutationObserver((changes, observer) => {
-  const verdict = document.querySelector("assign-add[address] .verdict");
-  if (!verdict?.textContent.includes("says")) return;
-  if (!verdict.hasAttribute("elementtiming")) verdict.setAttribute("elementtiming", "");
-  if (!verdict.dataset.right) return;
+  const [first, verdict] = [".said", ".verdict"].map((name) => document.querySelector(`assign-add[address] ${name}`));
+  if (first && !first.hasAttribute("elementtiming")) first.setAttribute("elementtiming", "");
+  if (verdict?.textContent.includes("says") && !verdict.hasAttribute("elementtiming")) verdict.setAttribute("elementtiming", "");
+  if (!verdict?.dataset.right) return;
   observer.disconnect();
   framed(() => {
     seen["network answers"] = performance.now();

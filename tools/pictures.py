@@ -16,6 +16,7 @@ from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.training import shipped_runs
 from assign_add_lib.views import figures
 from assign_add_lib.views.attention import attention, attention_figure
+from assign_add_lib.views.page import DENSITY, INCH, light
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 NARROW = 3.7  # inches
@@ -68,10 +69,12 @@ def main():
         path = ASSETS / f"{name}.png"
         if name.endswith("narrow"):
             picture.set_size_inches(NARROW, picture.get_figheight())
-        picture.savefig(path, dpi=200 if name.endswith("narrow") else 150, metadata={"Software": None})
-        image = Image.open(path).convert("RGB")
-        if "phases" in name:  # many thin lines, few colours
-            image = image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        picture.savefig(path, dpi=200 if name.endswith("narrow") else DENSITY * INCH, metadata={"Software": None})
+        image = Image.open(path)
+        if "phases" in name:  # many thin lines, and greys that are to stay grey
+            image = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        else:
+            image = light(image)
         image.save(path, optimize=True)
         print("drew", f"assets/{path.name}")
 

@@ -16,6 +16,9 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image
 
+DENSITY = 2  # pixels of a picture for each of the page's, as sharp screens have
+INCH = 90  # of the page's pixels: a figure as wide as the book's column fills it
+
 
 def is_static() -> bool:
     """Whether outputs are for the static page."""
@@ -30,12 +33,12 @@ def light(image: Image.Image) -> Image.Image:
 def picture_of(figure: Figure, alt: str) -> dict:
     """Draw a figure as the attributes of an img element, a lossless WebP."""
     raw, packed = io.BytesIO(), io.BytesIO()
-    figure.savefig(raw, format="png", dpi=150)
+    figure.savefig(raw, format="png", dpi=DENSITY * INCH)
     plt.close(figure)
     image = light(Image.open(raw))
     image.convert("RGB").save(packed, format="WEBP", lossless=True)
     source = "data:image/webp;base64," + base64.b64encode(packed.getvalue()).decode()
-    return {"alt": alt, "src": source, "width": image.width, "height": image.height}
+    return {"alt": alt, "src": source, "width": image.width // DENSITY, "height": image.height // DENSITY}
 
 
 def img_element(picture: dict) -> str:

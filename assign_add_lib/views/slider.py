@@ -20,7 +20,7 @@ def step_slider(
     """Show `draw(step)` at the step that a slider picks, and at first at the step `opens`, by default the last.
 
     In a live kernel an ipywidgets slider draws each figure as it is asked for.  On the static page they are drawn
-    beforehand, 10 to 20 kB each, and a range input picks one.  `alt` says what is seen, at each step if it is
+    beforehand, 15 to 35 kB each, and a range input picks one.  `alt` says what is seen, at each step if it is
     callable.  Raises ValueError without steps, or where it is to open at none of them.
     """
     steps = list(steps)

@@ -70,7 +70,9 @@ def test_stamped_page_leads_to_its_code(tmp_path):
     links = {link["href"] for link in page.select(".article-header-buttons a")}
     assert ADDRESS in links
     assert "https://colab.research.google.com/github/OWNER/REPOSITORY/blob/published/chapters/01_task.ipynb" in links
-    assert page.select_one("link[rel=canonical]")["href"] == "https://owner.github.io/REPOSITORY/chapters/01_task.html"
+    site = "https://owner.github.io/REPOSITORY"
+    assert page.select_one("link[rel=canonical]")["href"] == f"{site}/chapters/01_task.html"
+    assert page.select_one("meta[property='og:image']")["content"] == f"{site}/_static/three-phases.png"
 
 
 def test_unstamped_chapter_says_how_to_install(fresh_python, tmp_path):

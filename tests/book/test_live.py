@@ -223,16 +223,24 @@ window.fetch = (url) => (String(url).endsWith(".safetensors") ? later : fetch)(u
 def held(site, browser):
     """Opens the explorer while its weights are on their way: until `held` is called in the page, they do not come."""
     script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HELD})
-    yield lambda asked="": show(browser, f"{site}/explorer.html{asked}") or browser
+    yield lambda asked="", **window: show(browser, f"{site}/explorer.html{asked}", **window) or browser
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
+# the page as before its script has run
+UNBUILT = """const network = document.querySelector("assign-add");
+network.classList.remove("live");
+network.querySelector(".live-view").remove();"""
+# how much has moved since the page was opened, as browsers count it
+SHIFTED = """const seen = new PerformanceObserver(() => {});
+seen.observe({ type: "layout-shift", buffered: true });
+return seen.takeRecords().reduce((sum, { value }) => sum + value, 0);"""
 PACKED = "problem=c%3D1%2C+b%3D17%2C+a%3D42%2C+b%2B19%3D%3F"
 
 
-@pytest.mark.parametrize("link", ["", f"?{PACKED}&run=seed-42&step=30000"])
-def test_the_page_answers_before_the_network_is_there(held, link):
-    browser = held(link)
+@pytest.mark.parametrize("link, width", [("", 1280), ("", 390), (f"?{PACKED}&run=seed-42&step=30000", 1280)])
+def test_the_page_answers_before_the_network_is_there(held, link, width):
+    browser = held(link, width=width)
     first, place = answer_of(browser), "return arguments[0].getBoundingClientRect().top"
     words, top = first.get_attribute("innerHTML"), browser.execute_script(place, first)
     assert words == sentence(Problem.parse("c=1, b=17, a=42, b+19=?"), weights("seed-42", 30000)) and first.is_displayed()
@@ -240,13 +248,18 @@ def test_the_page_answers_before_the_network_is_there(held, link):
     browser.execute_script("held.forEach((go) => go())")
     until(browser, lambda: first.get_attribute("data-right") and browser.find_elements(By.CSS_SELECTOR, "assign-add .layers"))
     assert first.get_attribute("innerHTML") == words and browser.execute_script(place, first) == top
+    assert browser.execute_script(SHIFTED) < 0.01
+    if not link:  # before the script has run, the page says it at the same place, to half a line
+        browser.execute_script(UNBUILT)
+        sentence_of_page = browser.find_element(By.CSS_SELECTOR, "assign-add[address] > .said")
+        assert sentence_of_page.is_displayed() and abs(browser.execute_script(place, sentence_of_page) - top) < 12
 
 
 @pytest.mark.parametrize("link", ["?problem=3%2B4%3D%3F", "?step=1900", "?run=seed-0", f"?{PACKED}&mlp=1", "?tokens=a"])
 def test_a_link_is_not_answered_by_the_sentence_of_the_page(held, link):
     browser = held(link)
     assert answer_of(browser).text == "Fetching the network …"
-    browser.execute_script("document.querySelector('assign-add .live-view').remove()")  # as before the script has run
+    browser.execute_script(UNBUILT)
     assert not browser.find_element(By.CSS_SELECTOR, "assign-add .said").is_displayed()
 
 

@@ -55,14 +55,14 @@ def score_block(scores: Tensor, names: Sequence, limit: float, query: str = "que
 
     A masked entry is minus infinity.  Colours saturate at `limit`.  Figure 7.
     """
-    figure, axes = plt.subplots(figsize=(5.6, 4.7))
+    figure, axes = plt.subplots(figsize=(WIDTH, 6))
     axes.set_facecolor("0.88")
     image = axes.imshow(scores.masked_fill(scores.isinf(), torch.nan).numpy(), cmap="RdBu_r", vmin=-limit, vmax=limit)
     for row, values in enumerate(scores):
         for column in values.isfinite().nonzero().flatten().tolist():
             value = float(values[column])
             colour = "white" if abs(value) > 0.65 * limit else "black"
-            axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=colour)
+            axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=8, color=colour)
         if values.isfinite().any():
             best = int(values.argmax())
             axes.add_patch(plt.Rectangle((best - 0.46, row - 0.46), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.8))

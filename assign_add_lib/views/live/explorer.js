@@ -84,6 +84,7 @@ class AssignAdd extends HTMLElement {
       verdict.tabIndex = -1;
       verdict.focus({ preventScroll: true });
     });
+    this.classList.add("live");
     this.append(part("live", "div", { class: "live-view" },
       make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
       make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),

@@ -52,10 +52,10 @@ export class Pane {
         part("right", "p", { class: "right" })]),
       ...shown("changes", () => [this.changes]),
       part("verdict", "p", { class: "verdict", role: "status", text: WAITS }),
-      ...shown("attention", () => [part("patterns", "div"), part("reading", "p", { class: "reading" })]),
-      make("div", { class: "below" },
-        make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
-        ...shown("circle", () => [part("circle", "div")])));
+      ...shown("attention", () => [part("patterns", "div"), part("reading", "p", { class: "reading" })]));
+    part("below", "div", { class: "below" },
+      make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
+      ...shown("circle", () => [part("circle", "div")]));
     this.reset.addEventListener("click", () => {
       this.adjust({});
       told.changed();
@@ -263,6 +263,7 @@ export class Pane {
       this.maps = new AttentionMaps(2, this.task.length, this.told.chosen);
       this.patterns.replaceWith(this.maps.root);
     }
+    if (!this.below.isConnected) this.root.append(this.below);
     this.maps?.show(this.acts.pattern, ids.map((id) => this.task.names[id]));
     if (this.lens) this.#showLens(right);
     if (this.circle) this.#showCircle(answer, right);

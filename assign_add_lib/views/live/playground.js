@@ -59,6 +59,7 @@ class RulesFromExamples extends HTMLElement {
     });
     this.cards = Array.from({ length: MOST }, (_, place) => new Card(place, p, () => this.#show()));
     this.bars = Array.from({ length: p }, () => ({ odds: make("span"), bar: make("div", { class: "bar" }), by: make("td") }));
+    this.classList.add("live");
     this.append(part("live", "div", { class: "live-view" },
       make("div", { class: "controls" },
         ...(networks.length > 1 ? [labelled("Network", part("networks", "select", {}, ...networks.map(({ name }, i) => option(name, i))))] : []),
