@@ -347,4 +347,6 @@ MEASURES = {
 
 def load_table() -> pd.DataFrame:
     """The shipped values (measure, row, column) by seed; FileNotFoundError or ValueError where missing or damaged."""
-    return pd.read_csv(shipped_file(SHIPPED), index_col=["measure", "row", "column"])
+    # a column is called "null", which pandas would take for a missing name
+    index = ["measure", "row", "column"]
+    return pd.read_csv(shipped_file(SHIPPED), index_col=index, keep_default_na=False, na_values=[""])
