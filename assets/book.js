@@ -75,16 +75,19 @@
 
   const dataOf = (figure) => JSON.parse(figure.querySelector("script").textContent);
 
-  // A view's slider: where it stands is written beside it, and it plays; what it moves listens to it
+  const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
+  const spaced = (value) => (/^\d+$/.test(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, "\u2009") : value);
+
+  // A view's slider: each stop has its value below it, where it stands is told above it, and it plays; what it moves listens to it
   function bindControl(control) {
     const figure = control.closest("figure"), data = dataOf(figure), values = data.steps ?? data.map(({ value }) => value);
     const [input, output] = ["input", "output"].map((name) => control.querySelector(name)), last = values.length - 1;
-    const play = Object.assign(document.createElement("button"), { type: "button" });
+    const play = made("button", { type: "button" }), ticks = made("div", { className: "ticks", ariaHidden: "true" });
     let playing = 0;
     const tell = () => {
-      const value = String(values[input.valueAsNumber]);
-      output.textContent = /^\d+$/.test(value) ? value.replace(/\B(?=(\d{3})+$)/g, "\u2009") : value;
-      input.setAttribute("aria-valuetext", value);
+      const place = input.valueAsNumber, says = data.says?.[place] ?? data[place]?.says, told = says ? `: ${says}` : "";
+      output.textContent = spaced(values[place]) + told;
+      input.setAttribute("aria-valuetext", values[place] + told);
     };
     const go = (place) => {
       input.value = place;
@@ -112,7 +115,8 @@
     output.ariaLive = "off"; // the slider itself is read out
     control.role = "group";
     control.ariaLabel = figure.querySelector("figcaption").textContent;
-    control.append(play);
+    ticks.append(...values.map((value) => made("span", { textContent: spaced(value) })));
+    control.append(play, ticks);
     say(play, "Play");
     tell();
   }
@@ -124,7 +128,7 @@
     const fetchAll = () => frames.forEach(({ src }) => Object.assign(new Image(), { src }));
     figure.addEventListener("focusin", fetchAll, { once: true }); // the reader has come to the slider
     input.addEventListener("input", () => {
-      const place = input.value, { value, ...picture } = frames[place], next = new Image();
+      const place = input.value, { value, says, ...picture } = frames[place], next = new Image();
       const swap = () => {
         if (input.value !== place) return;
         Object.assign(image, picture);
@@ -139,7 +143,7 @@
   // What the first sight of a page can do without, as most of the theme's scripts, runs once that is painted
   function runRest() {
     const rest = [...document.querySelectorAll("script[type=later]")].map((held) => {
-      const script = Object.assign(document.createElement("script"), { src: held.src, async: false });
+      const script = made("script", { src: held.src, async: false });
       held.replaceWith(script);
       return script;
     });

@@ -1078,6 +1078,13 @@ def pages_show_any_figure():
     assert len(held(output.data) if page.is_static() else output.children) == 3
 
 
+@calls("views.slider.phase_and_accuracy")
+def steps_are_told_by_the_phases_of_this_task():
+    accuracies = pd.DataFrame({"1-var train": [0.2, 0.75, 1], "1-var var-restricted": [0.1, 0.3, 1]}, index=[0, 10, 20])
+    says = {task: slider.phase_and_accuracy(SimpleNamespace(metrics=accuracies, task=task)) for task in (TASK, Task())}
+    assert [told(10).split(",")[0] for told in says.values()] == [f"phase {n}; accuracy: 1-var train 0.75" for n in "12"]
+
+
 def ticks(axis):
     return [tick.get_text() for tick in axis.get_ticklabels()]
 

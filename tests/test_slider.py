@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 from small import held, line
 
-from assign_add_lib.views.slider import step_slider
+from assign_add_lib import load_run
+from assign_add_lib.views.slider import phase_and_accuracy, step_slider
 
 
 def test_static_slider_holds_one_small_frame_a_step(static):
@@ -43,3 +44,20 @@ def test_live_slider_is_a_widget_that_draws_as_it_moves(monkeypatch):
     assert isinstance(slider, ipywidgets.SelectionSlider) and drawn == [300] and "a line (step 300)" in view.value
     slider.value = 0
     assert drawn == [300, 0] and "a line (step 0)" in view.value
+
+
+def test_what_stands_beside_a_step_is_said_at_each(static, monkeypatch):
+    frames = held(step_slider(line, [0, 300], "Some lines.", "a line", says=lambda step: f"<{step} done>").data)
+    assert [frame["says"] for frame in frames] == ["<0 done>", "<300 done>"]
+    monkeypatch.delenv("ASSIGN_ADD_RENDER")
+    slider, view, _ = step_slider(line, [0, 300], "Some lines.", "a line", says=lambda step: f"<{step} done>").children
+    assert view.value.startswith("<p>&lt;300 done&gt;</p><img")
+    slider.value = 0
+    assert view.value.startswith("<p>&lt;0 done&gt;</p><img")
+
+
+def test_steps_of_a_run_are_told_by_the_phases_and_the_measurements_of_chapter_3():
+    """Where one phase ends, the next begins."""
+    says = phase_and_accuracy(load_run("seed-42"))
+    assert [says(step)[:8] for step in (0, 2200, 2300, 10_400, 10_500, 30_000)] == [f"phase {n};" for n in "112233"]
+    assert says(2200) == "phase 1; accuracy: 1-var train 0.69, 1-var var-restricted 0.03"

@@ -8,6 +8,7 @@ import torch
 
 from ..task import Task
 
+DIVIDING = ["1-var train", "1-var var-restricted"]  # the sets whose arrivals divide a run into phases
 BRIEF = 2  # measured steps that a dip may last and still be overlooked
 
 
@@ -50,12 +51,12 @@ def spike(series: pd.Series, base: float, top: float = 1.0) -> tuple[int, int] |
 
 
 def phase_spans(metrics: pd.DataFrame, task: Task) -> list[tuple[str, int, int]]:
-    """The phases of a run as (name, first step, last step), divided where two sets arrive half way above the shortcut.
+    """The phases of a run as (name, first step, last step), divided where the sets DIVIDING arrive half way above the shortcut.
 
-    The sets are `1-var train` and `1-var var-restricted`; a phase that does not begin is left out.
+    A phase that does not begin is left out.
     """
     half = way_up(0.5, shortcut_level(task))
-    arrivals = [arrival(metrics[f"1-var {name}"], half) for name in ("train", "var-restricted")]
+    arrivals = [arrival(metrics[name], half) for name in DIVIDING]
     starts = sorted([int(metrics.index[0]), *(step for step in arrivals if step is not None)])
     ends = [*starts[1:], int(metrics.index[-1])]
     return [(str(number), *span) for number, span in enumerate(zip(starts, ends), 1)]

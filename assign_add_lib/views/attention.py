@@ -13,7 +13,7 @@ from ..model import Weights, trace
 from ..task import Problem
 from ..training import Run
 from .page import figure_element, is_static, picture_of, range_control
-from .slider import step_slider
+from .slider import phase_and_accuracy, step_slider
 
 # what CircuitsVis writes -> what this book writes, small enough for 16 tokens beside each other
 WORDING = {
@@ -100,20 +100,22 @@ def attention_view(source: Run | Weights, problem: Problem | str, step: int | No
 
 
 def attention_slider(source: Run | Weights, problem: Problem | str, steps: Sequence[int], caption: str = READING):
-    """Show both layers' attention on one problem, at each of these steps of a run, behind a slider.
+    """Show both layers' attention on one problem, at each of these steps of a run, behind a slider that says their phase.
 
     Raises what `attention` and `step_slider` do.
     """
     at = {step: attention(source, problem, step) for step in steps}
+    says = phase_and_accuracy(source) if at else None
 
     def in_words(step):
         return f"Step {step}. {attention_in_words(*at[step])}"
 
     if not is_static() or not at:
-        return step_slider(lambda step: attention_figure(*at[step]), steps, caption, in_words)
+        return step_slider(lambda step: attention_figure(*at[step]), steps, caption, in_words, says=says)
     patterns, names = at[steps[-1]]
     picture = picture_of(attention_figure(patterns, names), in_words(steps[-1]))
-    data = {"steps": list(at), "attention": [_rounded(pattern) for pattern, _ in at.values()], "tokens": names}
+    drawn = [_rounded(pattern) for pattern, _ in at.values()]
+    data = {"steps": list(at), "says": list(map(says, at)), "attention": drawn, "tokens": names}
     return HTML(figure_element("attention-view", picture, range_control("step", list(at), steps[-1]), caption, data))
 
 

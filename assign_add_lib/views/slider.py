@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
+from ..analysis.phases import DIVIDING, phase_spans
+from ..training import Run
 from .page import figure_element, img_element, is_static, picture_of, range_control
 
 
@@ -16,12 +18,14 @@ def step_slider(
     alt: str | Callable[[int], str],
     name: str = "step",
     opens: int | None = None,
+    says: Callable[[int], str] | None = None,
 ):
     """Show `draw(step)` at the step that a slider picks, and at first at the step `opens`, by default the last.
 
     In a live kernel an ipywidgets slider draws each figure as it is asked for.  On the static page they are drawn
-    beforehand, 15 to 35 kB each, and a range input picks one.  `alt` says what is seen, at each step if it is
-    callable.  Raises ValueError without steps, or where it is to open at none of them.
+    beforehand, 15 to 35 kB each, and a range input picks one; its stops stand equally far apart, each over its step.
+    `alt` says what is seen, at each step if it is callable; `says` gives words to stand beside the step.  Raises
+    ValueError without steps, or where it is to open at none of them.
     """
     steps = list(steps)
     if not steps:
@@ -34,13 +38,25 @@ def step_slider(
         return picture_of(draw(step), alt(step) if callable(alt) else f"{alt} ({name} {step})")
 
     if not is_static():
-        return _live_slider(frame, steps, caption, name, opens)
-    frames = [{"value": str(step), **frame(step)} for step in steps]
+        return _live_slider(frame, steps, caption, name, opens, says)
+    frames = [{"value": str(step), **({"says": says(step)} if says else {}), **frame(step)} for step in steps]
     first = frames[steps.index(opens)]
     return HTML(figure_element("step-slider", first, range_control(name, steps, opens), caption, frames))
 
 
-def _live_slider(frame: Callable[[int], dict], steps: list[int], caption: str, name: str, opens: int):
+def phase_and_accuracy(run: Run) -> Callable[[int], str]:
+    """What to say beside a step of a run: its phase, and the accuracies by which phases are divided."""
+    metrics, spans = run.metrics, phase_spans(run.metrics, run.task)
+
+    def says(step):
+        phase = [name for name, start, _ in spans if start <= step][-1]
+        accuracies = (f"{name} {metrics.at[step, name]:.2f}" for name in DIVIDING)
+        return f"phase {phase}; accuracy: {', '.join(accuracies)}"
+
+    return says
+
+
+def _live_slider(frame, steps: list[int], caption: str, name: str, opens: int, says: Callable[[int], str] | None):
     """The slider of a live kernel."""
     import ipywidgets
 
@@ -48,7 +64,8 @@ def _live_slider(frame: Callable[[int], dict], steps: list[int], caption: str, n
     view = ipywidgets.HTML()
 
     def show(_=None):
-        view.value = img_element(frame(slider.value))
+        words = f"<p>{html.escape(says(slider.value))}</p>" if says else ""
+        view.value = words + img_element(frame(slider.value))
 
     slider.observe(show, "value")
     show()

@@ -15,7 +15,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
+from assign_add_lib import load_run
 from assign_add_lib.views.figures import style
+from assign_add_lib.views.slider import phase_and_accuracy
 
 
 def pages_with(kind):
@@ -171,15 +173,46 @@ def test_attention_is_drawn(page, browser):
 
 
 def test_attention_moves_with_its_slider(browser, site):
+    """And to the eye and to a screen reader it is told in which phase a step is, and how accurate the network."""
+    says = phase_and_accuracy(load_run("seed-42"))
     show(browser, f"{site}/chapters/03_training.html")
     figure = browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
     slider, reading = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.CLASS_NAME, "reading")
     last, shown = reading.text, figure.find_element(By.TAG_NAME, "output")
-    assert shown.text == "30\u2009000" and slider.get_attribute("aria-valuetext") == "30000"
+    assert shown.text == f"30\u2009000: {says(30_000)}" and slider.get_attribute("aria-valuetext") == f"30000: {says(30_000)}"
     slider.send_keys(Keys.HOME)
-    assert shown.text == slider.get_attribute("aria-valuetext") == "0" and reading.text != last
+    assert shown.text == slider.get_attribute("aria-valuetext") == f"0: {says(0)}" and reading.text != last
     slider.send_keys(Keys.END)
-    assert reading.text == last
+    assert reading.text == last and shown.text == f"30\u2009000: {says(30_000)}"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("where", pages_with("control"))
+def test_stops_of_a_slider_stand_over_their_values(browser, site, where, width):
+    """On a phone over every second one, where all would run into each other."""
+    show(browser, f"{site}/{where}", width=width, height=844)
+    for figure in browser.find_elements(By.CSS_SELECTOR, "figure:has(> .control)"):
+        stops, ticks, values = browser.execute_script(TICKS, figure)
+        assert [tick["text"].replace("\u2009", "") for tick in ticks] == values
+        assert [(tick["left"] + tick["right"]) / 2 for tick in ticks] == pytest.approx(stops, abs=1)
+        seen = [tick for tick in ticks if tick["right"] > tick["left"]]
+        assert seen[-1] is ticks[-1] and 2 * len(seen) >= len(ticks) >= len(seen) >= min(len(ticks), 8)
+        assert all(before["right"] + 3 < after["left"] for before, after in zip(seen, seen[1:]))
+        assert 0 <= seen[0]["left"] and seen[-1]["right"] <= width
+
+
+# where the middle of a slider's thumb, 16 pixels wide, stands at each of its stops; the words below the slider; its values
+TICKS = """
+const figure = arguments[0], { left, width } = figure.querySelector("input").getBoundingClientRect();
+const data = JSON.parse(figure.querySelector("script").textContent), values = data.steps ?? data.map(({ value }) => value);
+const ticks = [...figure.querySelectorAll(".ticks > span")].map((tick) => {
+  const range = document.createRange();
+  range.selectNodeContents(tick);
+  const { left, right } = range.getBoundingClientRect();
+  return { text: tick.textContent, left, right };
+});
+return [ticks.map((_, place) => left + 8 + (place * (width - 16)) / (ticks.length - 1)), ticks, values.map(String)];
+"""
 
 
 def test_sliders_play_to_their_end(browser, site):
