@@ -55,8 +55,8 @@ def test_paths_lead_to_the_plain_forward_and_its_gradients(layers, heads):
     assert read.amax(2).mean() > 0.25  # far from even, which would be 0.07
     weights = list(network.parameters())
     ours, theirs = (torch.autograd.grad(each.square().sum(), weights) for each in (network(tokens), seen.logits[:, -1]))
-    for one, other in zip(ours, theirs):
-        torch.testing.assert_close(one, other, atol=1e-9, rtol=1e-9)
+    for one, other in zip(ours, theirs):  # rounding goes with the largest terms, which reach 1e9: an entry may be a small rest
+        torch.testing.assert_close(one / other.abs().max(), other / other.abs().max(), atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("name", ["plain", "three"])

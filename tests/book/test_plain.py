@@ -222,13 +222,13 @@ def test_statements_and_proofs_are_quoted():
     assert proof == "<details>\n<summary>Proof</summary>\n\n> Clear.\n\n</details>"
 
 
-def test_stored_views_show_a_picture_and_no_dead_control(page, edition):
+def test_stored_views_show_a_picture_or_a_table_and_no_dead_control(page, edition):
     for cell in made(page, edition).cells:
         for output in cell.get("outputs", ()):
             view = output.get("data", {}).get("text/html", "")
             assert "<input" not in view and "<script" not in view
             if "<figure" in view:
-                assert re.search(r'<img alt="[^"]+" src="data:image/', view)
+                assert re.search(r'<img alt="[^"]+" src="data:image/|<table', view)
                 assert "Run the cell to bring this view to life.</figcaption>" in view
 
 
