@@ -67,14 +67,16 @@ def test_head_outputs_add_up_to_what_attention_writes():
         resid = layer(resid)
 
 
-def test_a_silenced_head_reads_its_mean():
+@pytest.mark.parametrize("heads", [[1], [0, 1]])
+def test_silenced_heads_read_their_means(heads):
     net, rows = network(depth=1), some_rows(200)
     layer = net.layers[0]
     resid = net.embed(rows.tokens)
     read = layer.read(resid)
-    read[:, 1, -2] = read[:, 1, -2].mean(0)
+    for head in heads:
+        read[:, head, -2] = read[:, head, -2].mean(0)
     right = net.read_out(layer.add(resid, read)[:, -2]).argmax(1) == rows.answers[:, -1]
-    assert inside.without_head(net, rows, 1, 1) == right.double().mean().item()
+    assert inside.without_heads(net, rows, 1, *heads) == right.double().mean().item()
 
 
 def test_exchanging_all_positions_gives_the_other_rows_answer():

@@ -77,25 +77,30 @@ def test_memory_asks_the_tasks_that_fit_most():
     assert misfits > 100
 
 
+def not_struck_out(p, examples, question, axis):
+    """The answers to a question that examples leave, all scaled to 1 in one of the two numbers."""
+    at_one, units = question[axis], {}
+    for pair, z in examples:
+        if pair[axis]:
+            unit = pow(pair[axis], -1, p)
+            units[pair[1 - axis] * unit % p] = z * unit % p
+    came = {*units.values()}
+    left = came if len(units) > 1 and len(came) == 1 else {*range(p)} - came
+    return {value * at_one % p for value in left} if at_one else {*range(p)}
+
+
 @pytest.mark.parametrize("p, shots", [(5, 4), (7, 6)])
 def test_elimination_strikes_out_the_answers_that_came(p, shots):
     rows = some_rows(p, n=200, shots=shots)
     found, matched, alike = elimination(rows), ratio_matching(rows), 0
     for row, shot, examples, question in questions(rows):
-        x, y = question
-        units = {}
-        for (u, v), z in examples:
-            if u:
-                units[v * pow(u, -1, p) % p] = z * pow(u, -1, p) % p
-        flat = len(units) > 1 and len({*units.values()}) == 1
-        left = {*units.values()} if flat else {*range(p)} - {*units.values()}
-        alike += flat
+        one, other = (not_struck_out(p, examples, question, axis) for axis in (0, 1))
+        left = one & other or {*range(p)}
+        alike += len(one) == 1
         if matched[row, shot].max() > 1.5 / p:
             expected = matched[row, shot].tolist()
-        elif x == 0:
-            expected = [1 / p] * p
         else:
-            expected = [1 / len(left) if z * pow(x, -1, p) % p in left else 0 for z in range(p)]
+            expected = [(z in left) / len(left) for z in range(p)]
         assert found[row, shot].tolist() == pytest.approx(expected)
     assert alike > 20
 

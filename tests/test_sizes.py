@@ -1089,6 +1089,13 @@ def ticks(axis):
     return [tick.get_text() for tick in axis.get_ticklabels()]
 
 
+@calls("views.figures.elsewhere.share_panels")
+def shares_of_any_number():
+    values = pd.Series(np.linspace(0, 1, N), range(N))
+    figure = figures.share_panels({f"{n}": [(f"{n}", values / (n + 1), {})] for n in range(V)}, "number", rows=2)
+    assert len(figure.axes) == V and figure.axes[1].lines[0].get_ydata()[-1] == 0.5
+
+
 @calls("views.figures.elsewhere.computation_graph", "views.figures.elsewhere.one_round")
 def figures_of_part_four():
     drawn = figures.one_round(["1", "=", "x2:1", "x2", "=", "x3"], [(3, 2)], [(5, 3)], [], {3: "x2:1"}, "1").axes[0]

@@ -34,7 +34,8 @@ def main(name: str, *chosen: str):
         print(seed, flush=True)
     table = pd.DataFrame(columns)
     if chosen:
-        table = pd.concat([tables.load_table().drop(index=list(chosen), level="measure"), table])
+        known = tables.load_table()
+        table = pd.concat([known[~known.index.isin(chosen, level="measure")], table])
         table = pd.concat([table.loc[[measure]] for measure in tables.MEASURES])
     write_atomic(data_folder() / tables.SHIPPED, table.to_csv(float_format="%.4f", lineterminator="\n"))
     write_manifest(made=[tables.SHIPPED])

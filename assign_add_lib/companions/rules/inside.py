@@ -73,13 +73,13 @@ def head_outputs(network: Network, tokens: Tensor) -> Tensor:
     return torch.stack(found)
 
 
-def without_head(network: Network, rows: Rows, layer: int, head: int) -> float:
-    """How often the last question is answered right where a head, at that question, reads its mean over the rows."""
+def without_heads(network: Network, rows: Rows, layer: int, *heads: int) -> float:
+    """How often the last question is answered right where heads of a layer, at that question, read their mean over the rows."""
 
     def alter(place: str, depth: int, values: Tensor) -> Tensor:
         if place == "heads" and depth == layer:
             values = values.clone()
-            values[:, head, -2] = values[:, head, -2].mean(0)
+            values[:, heads, -2] = values[:, heads, -2].mean(0)
         return values
 
     return (passed(network, rows.tokens, alter).argmax(1) == rows.answers[:, -1]).double().mean().item()

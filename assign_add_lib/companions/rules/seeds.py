@@ -5,7 +5,7 @@ rows.  Of a run the last step counts, whatever it gives, and beside it the best 
 before the runs were made.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import torch
@@ -39,10 +39,14 @@ Table = dict[tuple[str, str], float]
 
 
 class RuleSeed:
-    """The runs of one seed, and what they are tested on."""
+    """The runs of one seed, and what they are tested on: those of the main arms, or of another arm alone, see `of`."""
 
-    def __init__(self, seed: int, load=load_rules):
-        self.seed, self.load = seed, cache(load)
+    def __init__(self, seed: int, load=load_rules, main: Sequence[str] = tuple(MAIN)):
+        self.seed, self.load, self.main = seed, cache(load), tuple(main)
+
+    def of(self, arm: str) -> "RuleSeed":
+        """The same seed where one arm alone is measured, on tasks and inputs of its own."""
+        return RuleSeed(self.seed, self.load, [arm])
 
     @property
     def arms(self) -> dict[str, dict]:
@@ -55,14 +59,14 @@ class RuleSeed:
 
     @property
     def split(self) -> Split:
-        """The tasks and inputs of training of the main arms."""
-        return self.run("four layers").split
+        """The tasks and inputs of training of the arms that are measured."""
+        return self.run(self.main[0]).split
 
     def networks(self) -> Iterator[tuple[str, Network]]:
-        """The networks of the main arms, and an untrained one, with their names in tables."""
-        for arm in MAIN:
+        """The networks of the arms that are measured, and an untrained one, with their names in tables."""
+        for arm in self.main:
             yield arm, self.run(arm).network()
-        yield "untrained", self.run("four layers").config.network().requires_grad_(False)
+        yield "untrained", self.run(self.main[0]).config.network().requires_grad_(False)
 
     def generator(self, of: int = 0) -> torch.Generator:
         """The stream from which test rows are drawn, a fresh one for each kind."""
@@ -73,9 +77,9 @@ class RuleSeed:
         split = self.split
         return draw_rows(ROWS, examples + 1, split.p, split.unseen, split.shown, self.generator(1))
 
-    def any_question(self, arm: str = "four layers") -> Rows:
-        """Rows of tasks that an arm has not seen, whose last question is any input, shown in training or not."""
-        split = self.run(arm).split
+    def any_question(self) -> Rows:
+        """Rows of unseen tasks whose last question is any input, shown in training or not."""
+        split = self.split
         every = torch.ones_like(split.shown)
         return draw_questions(ROWS, EXAMPLES + 1, split.p, split.unseen, split.shown, every, self.generator(7))
 

@@ -77,25 +77,32 @@ def memory(rows: Rows, tasks: Tensor) -> Tensor:
     return (one_hot(answers, rows.p) * best[..., None]).sum(2) / best.sum(2, keepdim=True)
 
 
-def elimination(rows: Rows) -> Tensor:
-    """Where the question is no multiple, any answer that no example has, all scaled to x = 1; never two examples together.
+def _left(rows: Rows, axis: int) -> Tensor:
+    """Which answers (row, shot, p) no example strikes out, all scaled to 1 in the first or second number of their inputs.
 
-    Scaled to x = 1, the answers a + b y of a rule are all different, or all the same if b is 0.  What is known of inputs with
-    x = 0 is not used.  A match is used as in `ratio_matching`.
+    Scaled to x = 1, the answers a + b y of a rule are all different, or all the same if b is 0; likewise in y.  An example
+    or a question with 0 there tells nothing.
     """
-    p, (x, y) = rows.p, rows.inputs.unbind(2)
-    inverse = inverses(p).to(x.device)
-    unit, there = inverse[x] * rows.answers % p, (x != 0)[..., None]
-    seen = one_hot(unit, p) * there  # (row, shot, answer)
-    on = one_hot(inverse[x] * y % p, p) * there  # (row, shot, line)
-    before = lambda counts: (counts.cumsum(1) - counts > 0).sum(2)  # noqa: E731
-    same = ((before(seen) == 1) & (before(on) > 1))[..., None]
-    used = seen.cumsum(1) - seen > 0
-    left = torch.where(same, used, ~used).double()
-    left = left.gather(2, inverse[x][..., None] * torch.arange(p, device=x.device) % p)  # back to the question's own x
-    found = torch.where(there, left / left.sum(2, keepdim=True), 1 / p)
+    p, one, other = rows.p, rows.inputs[..., axis], rows.inputs[..., 1 - axis]
+    inverse = inverses(p).to(one.device)
+    unit, there = inverse[one] * rows.answers % p, (one != 0)[..., None]
+    came = (one_hot(unit, p) * there).cumsum(1) - one_hot(unit, p) * there > 0  # (row, shot, answer): before this question
+    on = (one_hot(inverse[one] * other % p, p) * there).cumsum(1) - one_hot(inverse[one] * other % p, p) * there > 0  # lines
+    same = ((came.sum(2) == 1) & (on.sum(2) > 1))[..., None]
+    back = inverse[one][..., None] * torch.arange(p, device=one.device) % p  # from an answer to what it is at 1
+    return torch.where(same, came, ~came).gather(2, back) | ~there
+
+
+def elimination(rows: Rows) -> Tensor:
+    """Where the question is no multiple, any answer that no example strikes out by itself; never two examples together.
+
+    Examples are scaled to x = 1, and to y = 1, see `_left`.  A match is used as in `ratio_matching`.
+    """
+    left = (_left(rows, 0) & _left(rows, 1)).double()
+    many = left.sum(2, keepdim=True)
+    found = torch.where(many > 0, left / many.clamp(min=1), 1 / rows.p)
     matched = ratio_matching(rows)
-    return torch.where((matched == 1 / p).all(2, keepdim=True), found, matched)
+    return torch.where((matched == 1 / rows.p).all(2, keepdim=True), found, matched)
 
 
 def accuracy(probabilities: Tensor, answers: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from .inside import (
     streams,
     triples,
     waves,
-    without_head,
+    without_heads,
 )
 from .model import ASKED
 from .seeds import ELEVEN, EXAMPLES, MAIN, MATCH, ROWS, ZEROS, RuleSeed, Table
@@ -50,9 +50,14 @@ def _solvers(split: Split) -> dict[str, Answering]:
     return {"ratio matching": ratio_matching, "regression": regression, "memory": lambda rows: memory(rows, split.seen)}
 
 
+def _rights(answer: Answering, rows: Rows) -> Tensor:
+    """The chance with which the last question of each row is answered right, (row,)."""
+    return accuracy(answer(rows)[:, -1], rows.answers[:, -1])
+
+
 def _right(answer: Answering, rows: Rows) -> float:
     """How often the last question of rows is answered right."""
-    return accuracy(answer(rows)[:, -1], rows.answers[:, -1]).mean().item()
+    return _rights(answer, rows).mean().item()
 
 
 def _share(marks: Tensor) -> float:
@@ -60,9 +65,9 @@ def _share(marks: Tensor) -> float:
 
 
 def shots(seed: RuleSeed) -> Table:
-    """How often the main arms and the three solvers are right, by set and by examples."""
+    """How often the arms and the three solvers are right, by set and by examples."""
     split, table = seed.split, {}
-    networks = {arm: answering(seed.run(arm).network()) for arm in MAIN}
+    networks = {arm: answering(seed.run(arm).network()) for arm in seed.main}
     for name, answer in (networks | _solvers(split)).items():
         for i, of in enumerate(SETS):
             right = accuracy_by_shots(answer, split, of, SHOTS, ROWS, seed.generator(50 + i))  # the same rows for all
@@ -167,7 +172,8 @@ def wrong_examples(seed: RuleSeed) -> Table:
 def several_wrong(seed: RuleSeed) -> Table:
     """How often networks and solvers are right on unseen tasks though several of the examples, drawn at random, are wrong.
 
-    `best fit` answers with the rules, of all there are, that the most examples fit.
+    And of those answers that were right with none wrong, the share that still is, `kept`.  `best fit` answers with the rules,
+    of all there are, that the most examples fit.
     """
     every = all_pairs(seed.split.p)
     networks = {arm: answering(network) for arm, network in seed.networks()}
@@ -176,11 +182,14 @@ def several_wrong(seed: RuleSeed) -> Table:
     for kind, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
         order = torch.rand(ROWS, EXAMPLES, generator=seed.generator(11)).argsort(1)
         by = torch.randint(1, rows.p, (ROWS, EXAMPLES), generator=seed.generator(12))
+        before = {name: _rights(answer, rows) for name, answer in networks.items()}
         for n in range(WRONG + 1):
             if n:
                 rows = altered(rows, order[:, n - 1], by[:, n - 1])
             for name, answer in networks.items():
-                table[f"{name}, {kind}", f"{n} wrong"] = _right(answer, rows)
+                right = _rights(answer, rows)
+                table[f"{name}, {kind}", f"{n} wrong"] = right.mean().item()
+                table[f"{name}, {kind}", f"{n} wrong: kept"] = (right @ before[name] / before[name].sum().clamp(min=1)).item()
     return table
 
 
@@ -189,7 +198,7 @@ def by_place(seed: RuleSeed) -> Table:
 
     Of right answers, the share kept where the example at one place is wrong.  Where the two latest lie on different lines, what
     is said once they follow another task than the rest: the answer of the one, or of the other.  And how often an answer is
-    right, by how these two lie and whether one of their numbers is 0.
+    right, by how these two lie and whether one of their numbers is 0, and by whether one of the question's is.
     """
     rows, table = seed.unmatched(), {}
     by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(13))
@@ -209,6 +218,7 @@ def by_place(seed: RuleSeed) -> Table:
         "one line, no 0": alike & ~zero.any(1),
         "one line, with a 0": alike & zero.any(1),
     }
+    asked = (rows.inputs[:, -1] == 0).any(1)
     for arm, network in seed.networks():
         said = lambda rows, network=network: network(rows.tokens)[:, -1].argmax(1)  # noqa: E731
         right, answers = said(rows) == truth, said(rows._replace(answers=mixed))
@@ -217,7 +227,35 @@ def by_place(seed: RuleSeed) -> Table:
         table[arm, "two latest of another task: as these say"] = _share((answers == other[:, -1])[differ])
         table[arm, "two latest of another task: as the rest say"] = _share((answers == truth)[differ])
         table |= {(arm, f"right, two latest on {kind}"): _share(right[of]) for kind, of in kinds.items()}
+        table |= {(arm, f"right, the question {zero}"): _share(right[of]) for zero, of in zip(ZEROS, (asked, ~asked))}
     return table
+
+
+def match_by_place(seed: RuleSeed) -> Table:
+    """Whether the one match decides more than examples at other places, on unseen tasks.
+
+    Of right answers, the share kept where the example at one place is wrong; and by whether one of the question's numbers is 0,
+    how often it is right, and of right answers the share that moves with the match as ratio matching says.
+    """
+    rows, table = seed.matched(), {}
+    by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(15))
+    asked = (rows.inputs[:, -1] == 0).any(1)
+    for arm, network in seed.networks():
+        found = [following(answering(network), rows, torch.full_like(by, place), by) for place in range(EXAMPLES)]
+        right, moved = found[MATCH]["before"], found[MATCH]["moved"]
+        for place, each in enumerate(found, start=1):
+            table[arm, f"place {place} wrong: kept"] = _share(each["kept"][right])
+        for zero, of in zip(ZEROS, (asked, ~asked)):
+            table[arm, f"right, the question {zero}"] = _share(right[of])
+            table[arm, f"moved with the match, the question {zero}"] = _share(moved[right & of])
+    return table
+
+
+def eleven(seed: RuleSeed) -> Table:
+    """How the arm of 11 numbers answers, in the seed that has it: what is measured of the main arms, on rows of its own."""
+    alone = seed.of(ELEVEN)
+    measures = (shots, combining, wrong_examples, by_place) if ELEVEN in seed.arms else ()
+    return {key: value for measure in measures for key, value in measure(alone).items()}
 
 
 def depths(seed: RuleSeed) -> Table:
@@ -295,7 +333,7 @@ def heads(seed: RuleSeed) -> Table:
         table[f"{arm}, whole", "right"] = whole
         for layer, module in enumerate(network.layers, start=1):
             for head in range(module.heads):
-                table[f"{arm}, without layer {layer}, head {head + 1}", "right"] = without_head(network, rows, layer, head)
+                table[f"{arm}, without layer {layer}, head {head + 1}", "right"] = without_heads(network, rows, layer, head)
     return table
 
 
@@ -307,7 +345,7 @@ def numbers(seed: RuleSeed) -> Table:
     """
     asked = [(arm, network, seed.any_question()) for arm, network in seed.networks()]
     if ELEVEN in seed.arms:
-        asked.append((ELEVEN, seed.run(ELEVEN).network(), seed.any_question(ELEVEN)))
+        asked.append((ELEVEN, seed.run(ELEVEN).network(), seed.of(ELEVEN).any_question()))
     table = {}
     for arm, network, rows in asked:
         log, embedding = logarithms(rows.p), network.embed.weight
@@ -336,6 +374,8 @@ MEASURES = {
     "wrong examples": wrong_examples,
     "several wrong": several_wrong,
     "by place": by_place,
+    "match by place": match_by_place,
+    "11 numbers": eleven,
     "depths": depths,
     "reading": attention_by_kind,
     "exchanges": exchanges,
