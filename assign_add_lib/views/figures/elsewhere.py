@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator
 
 from .style import BLUE, GREEN, GREY, INK, LAYER_COLOURS, ORANGE, PURPLE, SKY, VERMILION, WIDTH, YELLOW
 
@@ -161,6 +162,7 @@ def share_panels(
         axes.set(title=title, ylim=(0, 1.03))
     for axes in grid[-1]:
         axes.set_xlabel(xlabel)
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     for axes in grid[:, 0]:
         axes.set_ylabel(ylabel)
     figure.legend(key.values(), key.keys(), loc="outside lower center", ncols=min(len(key), 4))
