@@ -12,6 +12,7 @@ ADDRESS = re.compile(r"(url\([\"']?)(?![\"']|data:|#)([^\"')]+)")
 SHEET = "_static/sheet.css"
 WORD = re.compile(r"[\w-]+")
 NESTED = ("media", "supports")
+READ = re.compile(r"var\(\s*(--[\w-]+)")
 
 
 def words_of(text):
@@ -48,15 +49,19 @@ def put(text, words, site):
 
 
 def trimmed(text, words):
-    """A sheet without the rules that name a class or an element which these words do not."""
-    return "\n".join(_kept(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True), words))
+    """A sheet without rules on a class or an element that these words do not name, and without variables that nothing reads."""
+    known = words.union(READ.findall(text))
+    left = "\n".join(_kept(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True), known))
+    return left if left == text else trimmed(left, words)  # what only such a variable read is read no more
 
 
 def _kept(rules, words):
     for rule in rules:
         if rule.type == "qualified-rule":
-            if selectors := [each for each in _selectors(rule.prelude) if _named(each) <= words]:
-                yield f"{','.join(map(tinycss2.serialize, selectors))}{{{tinycss2.serialize(rule.content)}}}"
+            selectors = [each for each in _parts(rule.prelude, ",") if _named(each) <= words]
+            content = ";".join(tinycss2.serialize(each) for each in _parts(rule.content, ";") if _variables(each) <= words)
+            if selectors and content:
+                yield f"{','.join(map(tinycss2.serialize, selectors))}{{{content}}}"
         elif rule.type == "at-rule" and rule.lower_at_keyword in NESTED:
             inner = _kept(tinycss2.parse_rule_list(rule.content, skip_comments=True, skip_whitespace=True), words)
             if text := "".join(inner):
@@ -65,15 +70,20 @@ def _kept(rules, words):
             yield rule.serialize()  # all but the icon font
 
 
-def _selectors(prelude):
-    """The selectors of a rule, each as its tokens."""
+def _parts(tokens, sign):
+    """What stands between the signs: the selectors of a rule, or its declarations, each as its tokens."""
     found = [[]]
-    for token in prelude:
-        if token == ",":
+    for token in tokens:
+        if token == sign:
             found.append([])
         else:
             found[-1].append(token)
     return found
+
+
+def _variables(declaration):
+    """The variable that a declaration sets, if it sets one."""
+    return {token.value for token in declaration[:2] if token.type == "ident" and token.value.startswith("--")}
 
 
 def _named(selector):

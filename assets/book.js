@@ -4,6 +4,8 @@
   if (location.search) page.dataset.asked = "";
   const mode = page.dataset.mode = localStorage.getItem("mode") || "auto";
   page.dataset.theme = mode !== "auto" ? mode : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  // a page that opens at its top is drawn without what lies beyond its first sight, until that is painted
+  if (!location.hash && performance.getEntriesByType("navigation")[0]?.type === "navigate") page.dataset.top = "";
 
   // What the search shows of a page found is its prose: no code, no buttons, no list of contents
   function searchProse() {
@@ -152,7 +154,10 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    requestAnimationFrame(() => setTimeout(runRest));
+    requestAnimationFrame(() => setTimeout(() => {
+      delete page.dataset.top;
+      runRest();
+    }));
     document.querySelectorAll(".control").forEach(bindControl);
     document.querySelectorAll(".step-slider").forEach(bindFrames);
     document.querySelectorAll(".enlarge").forEach(bindEnlarge);

@@ -110,7 +110,8 @@ def test_logits_are_those_of_the_package(page, browser, tokens, name, step):
 
 
 def test_every_intermediate_result_is_that_of_the_package(page, browser, tokens):
-    found = run(browser, """const w = await load("seed-42", 3000), acts = network.trace(w, given[0]), result = {};
+    found = run(browser, """const w = await load("seed-42", 3000), result = {};
+      const acts = network.complete(w, network.trace(w, given[0]));
       for (const [name, each] of Object.entries(acts)) {
         result[name] = (Array.isArray(each) ? each : [each]).map((values) => Array.from(values, (x) => isFinite(x) ? x : "-inf"));
       }
@@ -166,7 +167,7 @@ def explorer(site, browser):
 
 
 # what lies behind an answer is drawn once the answer is painted
-PAINTED = "requestAnimationFrame(() => setTimeout(() => setTimeout(arguments[0])))"
+PAINTED = "requestAnimationFrame(() => requestIdleCallback(() => setTimeout(arguments[0])))"
 
 
 def said(browser, what):
@@ -253,6 +254,20 @@ def test_the_page_answers_before_the_network_is_there(held, link, width):
         browser.execute_script(UNBUILT)
         sentence_of_page = browser.find_element(By.CSS_SELECTOR, "assign-add[address] > .said")
         assert sentence_of_page.is_displayed() and abs(browser.execute_script(place, sentence_of_page) - top) < 12
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_lies_beyond_the_first_sight_comes_once_that_is_painted(site, browser, width):
+    """And from the start where a link leads there."""
+    beyond = ["assign-add[address] ~ *", ".bd-sidebar-primary", ".bd-sidebar-secondary"]
+    drawn = "return arguments[0].every((name) => getComputedStyle(document.querySelector(name)).contentVisibility === 'visible')"
+    for asked in ("", "#predict-then-look"):
+        browser.get("about:blank")
+        show(browser, f"{site}/explorer.html{asked}", width=width)
+        assert browser.execute_script(drawn, beyond) and bool(browser.execute_script("return scrollY")) == bool(asked)
+    browser.execute_script("document.documentElement.dataset.top = ''")  # as it was before
+    assert not browser.execute_script(drawn, beyond[:1])
+    assert browser.execute_script(drawn, beyond[1:]) == (width > 1200)
 
 
 @pytest.mark.parametrize("link", ["?problem=3%2B4%3D%3F", "?step=1900", "?run=seed-0", f"?{PACKED}&mlp=1", "?tokens=a"])

@@ -28,6 +28,8 @@ PAGE = '<div class="note wide-box" id="top"><p class="w-50%">Words</p></div>'
         (r".w-50\%{width:50%}", r".w-50\%{width:50%}"),
         ("@media print{.absent{margin:0}.note{margin:0}}", "@media print{.note{margin:0}}"),
         ("@media print{.absent{margin:0}}", ""),
+        ("p{--a:1;--b:0;margin:var(--b)}", "p{--b:0;margin:var(--b)}"),
+        ("p{--a:var(--b);margin:0}div{--b:url(a;b)}", "p{margin:0}"),
         ("@keyframes more{from{margin:0}}", "@keyframes more{from{margin:0}}"),
         ('@font-face{font-family:"Font Awesome 6 Free";src:url(a.woff2)}', ""),
         ('@font-face{font-family:"Other";src:url(a.woff2)}', '@font-face{font-family:"Other";src:url(a.woff2)}'),

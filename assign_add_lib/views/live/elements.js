@@ -16,16 +16,18 @@ export function draw(tag, attributes, text = "") {
   return element;
 }
 
-/** Do something once what stands on the page now has been painted; asked again before that, it is done once. */
+const idle = window.requestIdleCallback ?? setTimeout; // which Safari lacks
+
+/** Do something once what stands on the page now has been painted, and no key waits; asked again before that, it is done once. */
 export function afterPaint(todo) {
   let waits = false;
   return () => {
     if (waits) return;
     waits = true;
-    requestAnimationFrame(() => setTimeout(() => {
+    requestAnimationFrame(() => idle(() => {
       waits = false;
       todo();
-    }));
+    }, { timeout: 100 }));
   };
 }
 

@@ -219,14 +219,15 @@ class AssignAdd extends HTMLElement {
     for (const pane of this.#panes) if (pane.acts) pane.choose(layer, query, key);
   }
 
-  /** Put what is asked into the page's address. */
+  /** Put what is asked into the page's address: later, since browsers allow a page few changes of it in a short time. */
   #write(problem) {
-    const packed = problem && String(problem.tokens()) === String(this.#ids);
-    const what = packed ? { problem: String(problem) } : { tokens: this.#ids.map((id) => TASK.names[id]).join(" ") };
-    const sides = this.#panes.map((pane, i) => Object.entries(pane.state).map(([name, value]) => [i ? `${name}2` : name, value]));
-    const state = `?${new URLSearchParams({ ...what, ...Object.fromEntries(sides.flat()) })}${location.hash}`;
-    clearTimeout(this.#note); // browsers allow a page few changes of its address in a short time
-    this.#note = setTimeout(() => history.replaceState(null, "", state), 300);
+    clearTimeout(this.#note);
+    this.#note = setTimeout(() => {
+      const packed = problem && String(problem.tokens()) === String(this.#ids);
+      const what = packed ? { problem: String(problem) } : { tokens: this.#ids.map((id) => TASK.names[id]).join(" ") };
+      const sides = this.#panes.map((pane, i) => Object.entries(pane.state).map(([name, value]) => [i ? `${name}2` : name, value]));
+      history.replaceState(null, "", `?${new URLSearchParams({ ...what, ...Object.fromEntries(sides.flat()) })}${location.hash}`);
+    }, 300);
   }
 
   #showTokens() {

@@ -133,38 +133,68 @@ export function softmax(x, m) {
   return out;
 }
 
+/** The products of a row x (d,) with each row of W (m, d) -> (m,). */
+const products = (x, W, d) => Float32Array.from({ length: W.length / d }, (_, i) => {
+  let sum = 0;
+  for (let c = 0; c < d; c++) sum += x[c] * W[i * d + c];
+  return sum;
+});
+
+const begun = new WeakMap(); // of a network, by token and place: what layer 1 makes of it before it reads others
+
+/** Of each token at its place, a row: the stream, layer 1's query and key, and what layer 1 brings to those that read it. */
+function starts(w, tokens) {
+  const { model, head } = w.sizes, n = tokens.length;
+  if (!begun.has(w)) begun.set(w, new Map());
+  const known = begun.get(w), row = (x, i) => x.subarray(i * model, (i + 1) * model);
+  const parts = [model, head, head, model].map((d) => new Float32Array(n * d));
+  tokens.forEach((token, place) => {
+    const which = token * n + place;
+    if (!known.has(which)) { // from one problem to the next most tokens stay
+      const resid = plus(row(w.W_E, token), row(w.W_pos, place));
+      const [q, k, v] = [w.W_Q, w.W_K, w.W_V].map((W) => times(resid, W[0], model, head));
+      known.set(which, [resid, q, k, times(v, w.W_O[0], head, model)]);
+    }
+    known.get(which).forEach((values, part) => parts[part].set(values, place * values.length));
+  });
+  return parts;
+}
+
 /**
  * The forward pass on the token ids of one problem, keeping what arises on the way by the names of `Activations`.
  *
- * The answer is read at the last position.  Nothing after layer 2's attention is computed elsewhere, so what follows it has one row.
- * `alter(name, values, layer)`, where given, sees what arises at "key", "value", "scores", "pattern", "attn_out" and "mlp_out",
- * and returns what is to stand in its place.
+ * The answer is read at the last position, the only one computed from layer 2's attention on; `complete` adds what others read there.
+ * `alter(name, values, layer)`, where given, sees what arises at "scores", "pattern" and "mlp_out",
+ * and returns what is to stand in its place; in layer 2 the last row alone is there.
  */
 export function trace(w, tokens, alter = (name, values) => values) {
-  const { model, head, mlp, numbers } = w.sizes, n = tokens.length;
-  let resid = new Float32Array(n * model); // (n, model)
-  tokens.forEach((token, position) => {
-    for (let c = 0; c < model; c++) resid[position * model + c] = w.W_E[token * model + c] + w.W_pos[position * model + c];
-  });
-  const acts = { resid_pre: resid, scores: [], pattern: [], attn_out: [] };
-  for (let layer = 0; layer < LAYERS; layer++) {
-    const q = times(resid, w.W_Q[layer], model, head); // (n, head)
-    const k = alter("key", times(resid, w.W_K[layer], model, head), layer); // (n, head)
-    const v = alter("value", times(resid, w.W_V[layer], model, head), layer); // (n, head)
-    const scores = alter("scores", scoresOf(q, k, head), layer); // (n query, n key)
-    const pattern = alter("pattern", softmax(scores, n), layer); // (n query, n key)
-    const from = layer === LAYERS - 1 ? n - 1 : 0; // the first query whose reading is needed
-    const read = times(pattern.subarray(from * n), v, n, head); // (n - from, head)
-    const attn_out = alter("attn_out", times(read, w.W_O[layer], head, model), layer); // (n - from, model)
-    resid = plus(resid.subarray(from * model), attn_out);
-    acts.scores.push(scores);
-    acts.pattern.push(pattern);
-    acts.attn_out.push(attn_out);
-  }
-  acts.mlp_in = resid; // (1, model)
-  acts.pre = times(resid, w.W_in, model, mlp); // (1, mlp)
-  acts.mlp_out = alter("mlp_out", times(acts.pre.map((value) => Math.max(value, 0)), w.W_out, mlp, model), 1); // (1, model)
-  acts.logits = times(plus(resid, acts.mlp_out), w.W_U, model, numbers); // (1, numbers)
+  const { model, head, mlp, numbers } = w.sizes, n = tokens.length, last = n - 1;
+  const [resid_pre, q, k, brings] = starts(w, tokens); // (n, model), (n, head), (n, head), (n, model)
+  const scores = [alter("scores", scoresOf(q, k, head), 0), new Float32Array(n * n).fill(-Infinity)]; // (n query, n key) each
+  const pattern = [alter("pattern", softmax(scores[0], n), 0), new Float32Array(n * n)]; // (n query, n key) each
+  const attn_out = [times(pattern[0], brings, n, model)]; // (n, model)
+  const resid = plus(resid_pre, attn_out[0]), asks = times(resid.subarray(last * model), w.W_Q[1], model, head); // (n, model), (1, head)
+  const meets = products(asks, w.W_K[1], head); // (1, model): what it has in common with a key, before a token becomes one
+  scores[1].set(products(meets, resid, model).map((score) => score / Math.sqrt(head)), last * n);
+  scores[1] = alter("scores", scores[1], 1);
+  pattern[1].set(softmax(scores[1].subarray(last * n), n), last * n);
+  pattern[1] = alter("pattern", pattern[1], 1);
+  const read = times(pattern[1].subarray(last * n), resid, n, model); // (1, model)
+  attn_out.push(times(times(read, w.W_V[1], model, head), w.W_O[1], head, model)); // (1, model)
+  const mlp_in = plus(resid.subarray(last * model), attn_out[1]), pre = times(mlp_in, w.W_in, model, mlp); // (1, model), (1, mlp)
+  const mlp_out = alter("mlp_out", times(pre.map((value) => Math.max(value, 0)), w.W_out, mlp, model), 1); // (1, model)
+  const logits = times(plus(mlp_in, mlp_out), w.W_U, model, numbers); // (1, numbers)
+  return { resid_pre, scores, pattern, attn_out, mlp_in, pre, mlp_out, logits };
+}
+
+/** Fill in what the queries before the last read in layer 2, which no answer needs. */
+export function complete(w, acts) {
+  if (acts.scores[1][0] > -Infinity) return acts; // it is there
+  const { model, head } = w.sizes, resid = plus(acts.resid_pre, acts.attn_out[0]), n = resid.length / model, end = (n - 1) * n;
+  const [q, k] = [w.W_Q, w.W_K].map((W) => times(resid, W[1], model, head)); // (n, head) each
+  const scores = scoresOf(q, k, head).subarray(0, end);
+  acts.scores[1].set(scores);
+  acts.pattern[1].set(softmax(scores, n));
   return acts;
 }
 

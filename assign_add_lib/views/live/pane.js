@@ -2,7 +2,7 @@
 import { AttentionMaps } from "./attention.js";
 import { draw, make, table } from "./elements.js";
 import { SETTINGS, alteration, untouched } from "./interventions.js";
-import { largest, logitsAt, partsOf, softmax, trace } from "./network.js";
+import { complete, largest, logitsAt, partsOf, softmax, trace } from "./network.js";
 import { saying } from "./words.js";
 
 const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
@@ -259,6 +259,7 @@ export class Pane {
   /** Show what lies behind the answer that it gave last. */
   show() {
     const { ids, answer, right } = this.#said;
+    complete(this.weights, this.acts);
     if (this.patterns && !this.maps) {
       this.maps = new AttentionMaps(2, this.task.length, this.told.chosen);
       this.patterns.replaceWith(this.maps.root);
@@ -271,7 +272,7 @@ export class Pane {
 
   /** Say what one token reads of another, and of what its score is made. */
   choose(layer, query, key) {
-    const { acts, task } = this, n = task.length, spot = query * n + key;
+    const { task } = this, acts = complete(this.weights, this.acts), n = task.length, spot = query * n + key;
     const parts = partsOf(this.weights, acts, layer, query, key), names = PARTS.slice(0, layer + 2);
     const score = acts.scores[layer][spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
     if (this.maps) {
