@@ -56,8 +56,7 @@ def chosen_rows(n: int, draw: Callable[[int], Rows], keep: Keep) -> Rows:
     kept: list[Rows] = []
     while sum(len(each.answers) for each in kept) < n:
         drawn = draw(4 * n)
-        good = keep(drawn)
-        kept.append(drawn._replace(inputs=drawn.inputs[good], answers=drawn.answers[good]))
+        kept.append(drawn.at(keep(drawn)))
     inputs, answers = (torch.cat([getattr(each, name) for each in kept])[:n] for name in ("inputs", "answers"))
     return Rows(drawn.p, inputs, answers)
 

@@ -96,6 +96,10 @@ class Rows(NamedTuple):
         """Inputs (row, shot, 2) with the answers of tasks (row, 2)."""
         return cls(p, inputs, (tasks[:, None] * inputs).sum(2) % p)
 
+    def at(self, which: Tensor | slice) -> "Rows":
+        """Some of the rows."""
+        return self._replace(inputs=self.inputs[which], answers=self.answers[which])
+
     @property
     def tokens(self) -> Tensor:
         """x y z of each example, one after the other, (row, 3 * shots)."""

@@ -77,26 +77,31 @@ def memory(rows: Rows, tasks: Tensor) -> Tensor:
     return (one_hot(answers, rows.p) * best[..., None]).sum(2) / best.sum(2, keepdim=True)
 
 
-def _left(rows: Rows, axis: int) -> Tensor:
-    """Which answers (row, shot, p) no example strikes out, all scaled to 1 in the first or second number of their inputs.
+def _before(marks: Tensor) -> Tensor:
+    """Which marks (row, shot, ...) were there at an earlier shot."""
+    return marks.cumsum(1) - marks > 0
 
-    Scaled to x = 1, the answers a + b y of a rule are all different, or all the same if b is 0; likewise in y.  An example
-    or a question with 0 there tells nothing.
+
+def _left(rows: Rows, axis: int) -> Tensor:
+    """Which answers (row, shot, p) examples leave, all scaled to 1 in the first or second number of their inputs.
+
+    Scaled to x = 1, the answers a + b y of a rule are all different, or all the same if b is 0, as two examples may show;
+    likewise in y.  An example or a question with 0 there tells nothing.
     """
     p, one, other = rows.p, rows.inputs[..., axis], rows.inputs[..., 1 - axis]
     inverse = inverses(p).to(one.device)
-    unit, there = inverse[one] * rows.answers % p, (one != 0)[..., None]
-    came = (one_hot(unit, p) * there).cumsum(1) - one_hot(unit, p) * there > 0  # (row, shot, answer): before this question
-    on = (one_hot(inverse[one] * other % p, p) * there).cumsum(1) - one_hot(inverse[one] * other % p, p) * there > 0  # lines
-    same = ((came.sum(2) == 1) & (on.sum(2) > 1))[..., None]
+    there = (one != 0)[..., None]
+    came = _before(one_hot(inverse[one] * rows.answers % p, p) * there)  # (row, shot, answer)
+    lines = _before(one_hot(inverse[one] * other % p, p) * there).sum(2)
+    same = ((came.sum(2) == 1) & (lines > 1))[..., None]
     back = inverse[one][..., None] * torch.arange(p, device=one.device) % p  # from an answer to what it is at 1
     return torch.where(same, came, ~came).gather(2, back) | ~there
 
 
 def elimination(rows: Rows) -> Tensor:
-    """Where the question is no multiple, any answer that no example strikes out by itself; never two examples together.
+    """Where the question is no multiple, any answer that examples, scaled to x = 1 and to y = 1, do not strike out: see `_left`.
 
-    Examples are scaled to x = 1, and to y = 1, see `_left`.  A match is used as in `ratio_matching`.
+    A match is used as in `ratio_matching`.
     """
     left = (_left(rows, 0) & _left(rows, 1)).double()
     many = left.sum(2, keepdim=True)

@@ -24,7 +24,7 @@ from .inside import (
     without_heads,
 )
 from .model import ASKED
-from .seeds import ELEVEN, EXAMPLES, MAIN, MATCH, ROWS, ZEROS, RuleSeed, Table
+from .seeds import ELEVEN, EXAMPLES, MATCH, ROWS, ZEROS, RuleSeed, Table
 from .solvers import accuracy, elimination, memory, ratio_matching, regression
 from .training import SETS, SHOTS
 
@@ -238,7 +238,7 @@ def match_by_place(seed: RuleSeed) -> Table:
     how often it is right, and of right answers the share that moves with the match as ratio matching says.
     """
     rows, table = seed.matched(), {}
-    by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(15))
+    by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(3))  # as in `wrong_examples`
     asked = (rows.inputs[:, -1] == 0).any(1)
     for arm, network in seed.networks():
         found = [following(answering(network), rows, torch.full_like(by, place), by) for place in range(EXAMPLES)]
@@ -255,7 +255,9 @@ def eleven(seed: RuleSeed) -> Table:
     """How the arm of 11 numbers answers, in the seed that has it: what is measured of the main arms, on rows of its own."""
     alone = seed.of(ELEVEN)
     measures = (shots, combining, wrong_examples, by_place) if ELEVEN in seed.arms else ()
-    return {key: value for measure in measures for key, value in measure(alone).items()}
+    table = {key: value for measure in measures for key, value in measure(alone).items()}
+    matched = match_by_place(alone) if measures else {}
+    return table | {(f"{arm}, one match", column): value for (arm, column), value in matched.items()}
 
 
 def depths(seed: RuleSeed) -> Table:
@@ -272,13 +274,19 @@ def depths(seed: RuleSeed) -> Table:
 
 
 def attention_by_kind(seed: RuleSeed) -> Table:
-    """The mean weight of the last question on one example's token, by kind and head, on rows of unseen tasks."""
-    table = {}
+    """The mean weight of the last question on one example's token, by kind and head, on rows of unseen tasks.
+
+    Of the token z also by whether one of the question's numbers is 0.
+    """
+    rows, table = seed.rows(), {}
+    asked = (rows.inputs[:, -1] == 0).any(1)
+    parts = {f", the question {zero}": rows.at(of) for zero, of in zip(ZEROS, (asked, ~asked))}
     for arm, network in seed.networks():
-        for (kind, token), weights in read_by_kind(network, seed.rows()).items():
-            for layer, of_layer in enumerate(weights.tolist(), start=1):
-                for head, weight in enumerate(of_layer, start=1):
-                    table[f"{arm}, layer {layer}, head {head}", f"{kind}, {token}"] = weight
+        for which, part in {"": rows, **parts}.items():
+            for (kind, token), weights in read_by_kind(network, part).items():
+                for layer, of_layer in enumerate(weights.tolist() if token == "z" or not which else (), start=1):
+                    for head, weight in enumerate(of_layer, start=1):
+                        table[f"{arm}, layer {layer}, head {head}", f"{kind}, {token}{which}"] = weight
     return table
 
 
@@ -325,15 +333,21 @@ def _mean_share(values: Tensor, groups: Tensor) -> float:
 
 
 def heads(seed: RuleSeed) -> Table:
-    """The accuracy of the main arms on rows with one match, whole and with one head at a time that reads its mean."""
-    table, rows = {}, seed.matched()
-    for arm in MAIN:
+    """The accuracy of the arms on rows with one match and with none: whole, and where heads read their mean.
+
+    These are one head at a time, and all heads of a layer but one.
+    """
+    table = {}
+    for arm in seed.main:
         network = seed.run(arm).network()
-        whole = _share(network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1])
-        table[f"{arm}, whole", "right"] = whole
-        for layer, module in enumerate(network.layers, start=1):
-            for head in range(module.heads):
-                table[f"{arm}, without layer {layer}, head {head + 1}", "right"] = without_heads(network, rows, layer, head)
+        for kind, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
+            table[f"{arm}, whole", kind] = _share(network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1])
+            for layer, module in enumerate(network.layers, start=1):
+                for head in range(module.heads):
+                    others = [each for each in range(module.heads) if each != head]
+                    row = f"{arm}, {{}} layer {layer}, head {head + 1}"
+                    table[row.format("without"), kind] = without_heads(network, rows, layer, head)
+                    table[row.format("with no other of"), kind] = without_heads(network, rows, layer, *others)
     return table
 
 
