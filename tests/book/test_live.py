@@ -175,7 +175,9 @@ def said(browser, what):
 
 
 def until(browser, holds):
+    """Wait until something holds, and then for what is drawn behind an answer once nothing else waits."""
     WebDriverWait(browser, 30).until(lambda _: holds())
+    browser.execute_async_script("requestAnimationFrame(() => requestIdleCallback(() => arguments[0](), { timeout: 1000 }))")
 
 
 def answered(name, step, tokens):
