@@ -6,10 +6,12 @@ import pandas as pd
 import pytest
 from test_laboratory_analysis import Run
 
+from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.engine.sweep import grid
 from assign_add_lib.laboratory import SYSTEM, World
 from assign_add_lib.laboratory.analysis import MEASURES
 from assign_add_lib.laboratory.predictions import Prediction, measured, plan_of, read_plan, shipped_plans
+from assign_add_lib.laboratory.training import WorldRun
 
 TEXTS = {each: "words" for each in ("statement", "because", "rival", "control", "chance")}
 
@@ -156,3 +158,14 @@ def test_a_file_that_is_missing_or_no_text_is_told(tmp_path):
     (tmp_path / "a b.toml").write_text(GOOD)
     with pytest.raises(ValueError, match="a world needs a plain name"):
         read_plan(tmp_path / "a b.toml")
+
+
+def test_shipped_numbers_are_those_of_the_predictions_as_they_stand():
+    """A rule that was changed after its world was trained has no verdict to stand on."""
+    table = pd.read_csv(shipped_file("laboratory.csv"), index_col=["world", "prediction"])
+    for name in table.index.unique("world"):
+        plan = read_plan(name)
+        assert table.loc[name, "rule"].to_dict() == {each.name: each.rule for each in plan.predictions}
+        for seed in SYSTEM.seeds:
+            run = WorldRun.open(plan.world(seed).label())
+            assert run.config == plan.world(seed) and run.metrics.index[-1] == run.config.steps
