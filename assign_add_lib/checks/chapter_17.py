@@ -85,7 +85,7 @@ def order_told(answer: Callable) -> None:
         hint = "; amounts are not negative" if abs(given + true) < 1e-3 < true else ""
         flat = abs(given * math.sin(psi) - true) < 1e-3 < abs(given - true)
         hint = "; it counts, too, by what angle the second head turns what it brings" if flat else hint
-        hint = "; it is not yet halved, or halved too often" if true > 1e-3 and abs(given / true - 2) < 1e-2 else hint
+        hint = "; it is twice as much as it should be" if true > 1e-3 and abs(given / true - 2) < 1e-2 else hint
         words = f"amounts {a:.2f}, {b:.2f} of x and {c:.2f}, {d:.2f} of y, angle {psi:.2f}: {true:.4f}, not {given:.4f}{hint}"
         expect(abs(given - true) < 1e-3, words)
 

@@ -79,7 +79,7 @@ MISTAKES = [
     ("bound", bound_by_pairs(among_others=False), "whose place is bound"),
     ("bound", lambda places, slots, N: places / slots, "0 of up to 6 places"),
     ("order_told", lambda a, b, c, d, psi: 0.0, "amounts 0.70, 0.30"),
-    ("order_told", lambda a, b, c, d, psi: 4 * abs((a * d - b * c) * math.sin(psi)), "not yet halved"),
+    ("order_told", lambda a, b, c, d, psi: 4 * abs((a * d - b * c) * math.sin(psi)), "twice as much"),
     ("order_told", lambda a, b, c, d, psi: 2 * (b * c - a * d) * math.sin(psi), "amounts are not negative"),
     ("order_told", lambda a, b, c, d, psi: 2 * abs(a * d - b * c), "by what angle the second head turns"),
     ("seeds_needed", least_seeds(all_hold=True), "that asks that all of them hold"),

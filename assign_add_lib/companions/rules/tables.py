@@ -60,6 +60,12 @@ def _right(answer: Answering, rows: Rows) -> float:
     return _rights(answer, rows).mean().item()
 
 
+def _by_zero(rows: Rows) -> dict[str, Tensor]:
+    """Which rows have a 0 in the question, and which have none."""
+    asked = (rows.inputs[:, -1] == 0).any(1)
+    return dict(zip(ZEROS, (asked, ~asked)))
+
+
 def _share(marks: Tensor) -> float:
     return marks.double().mean().item()
 
@@ -218,7 +224,6 @@ def by_place(seed: RuleSeed) -> Table:
         "one line, no 0": alike & ~zero.any(1),
         "one line, with a 0": alike & zero.any(1),
     }
-    asked = (rows.inputs[:, -1] == 0).any(1)
     for arm, network in seed.networks():
         said = lambda rows, network=network: network(rows.tokens)[:, -1].argmax(1)  # noqa: E731
         right, answers = said(rows) == truth, said(rows._replace(answers=mixed))
@@ -227,7 +232,7 @@ def by_place(seed: RuleSeed) -> Table:
         table[arm, "two latest of another task: as these say"] = _share((answers == other[:, -1])[differ])
         table[arm, "two latest of another task: as the rest say"] = _share((answers == truth)[differ])
         table |= {(arm, f"right, two latest on {kind}"): _share(right[of]) for kind, of in kinds.items()}
-        table |= {(arm, f"right, the question {zero}"): _share(right[of]) for zero, of in zip(ZEROS, (asked, ~asked))}
+        table |= {(arm, f"right, the question {zero}"): _share(right[of]) for zero, of in _by_zero(rows).items()}
     return table
 
 
@@ -239,13 +244,12 @@ def match_by_place(seed: RuleSeed) -> Table:
     """
     rows, table = seed.matched(), {}
     by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(3))  # as in `wrong_examples`
-    asked = (rows.inputs[:, -1] == 0).any(1)
     for arm, network in seed.networks():
         found = [following(answering(network), rows, torch.full_like(by, place), by) for place in range(EXAMPLES)]
         right, moved = found[MATCH]["before"], found[MATCH]["moved"]
         for place, each in enumerate(found, start=1):
             table[arm, f"place {place} wrong: kept"] = _share(each["kept"][right])
-        for zero, of in zip(ZEROS, (asked, ~asked)):
+        for zero, of in _by_zero(rows).items():
             table[arm, f"right, the question {zero}"] = _share(right[of])
             table[arm, f"moved with the match, the question {zero}"] = _share(moved[right & of])
     return table
@@ -279,8 +283,7 @@ def attention_by_kind(seed: RuleSeed) -> Table:
     Of the token z also by whether one of the question's numbers is 0.
     """
     rows, table = seed.rows(), {}
-    asked = (rows.inputs[:, -1] == 0).any(1)
-    parts = {f", the question {zero}": rows.at(of) for zero, of in zip(ZEROS, (asked, ~asked))}
+    parts = {f", the question {zero}": rows.at(of) for zero, of in _by_zero(rows).items()}
     for arm, network in seed.networks():
         for which, part in {"": rows, **parts}.items():
             for (kind, token), weights in read_by_kind(network, part).items():
