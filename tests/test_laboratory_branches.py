@@ -1,0 +1,88 @@
+"""Branches of runs of the laboratory: a change of some scores alone, and training that goes on from it."""
+
+import math
+
+import pandas as pd
+import pytest
+import torch
+from test_laboratory_analysis import Run
+from worlds import SIZES, rng
+
+from assign_add_lib.laboratory import World, analysis, branches
+from assign_add_lib.laboratory.data import draw_split, evaluation_populations
+from assign_add_lib.laboratory.model import Path
+from assign_add_lib.laboratory.training import WorldLearner
+
+WIDE = World(**SIZES | {"d_model": 32}, batch_size=8)
+
+
+def slowly(network, tokens, help):
+    """The logits at `=` of one sequence by the plain forward, with help in layer 1."""
+    resid = network.W_E[tokens] + network.W_pos
+    for layer, (W_Q, W_K, W_V, W_O) in enumerate(zip(network.W_Q[:, 0], network.W_K[:, 0], network.W_V[:, 0], network.W_O[:, 0])):
+        scores = (resid @ W_Q) @ (resid @ W_K).T / math.sqrt(W_Q.shape[1])
+        if layer == 0:
+            scores[-1] += help[tokens]
+        resid = resid + scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(1) @ resid @ W_V @ W_O
+    return network.read_out(resid[-1])
+
+
+@torch.no_grad()
+def test_help_raises_what_the_last_position_scores_in_layer_1():
+    network, generator = WIDE.network(), rng()
+    for weights in network.parameters():
+        weights *= 2
+    help = 3 * torch.rand(WIDE.task.d_vocab, generator=generator)
+    batch = evaluation_populations(WIDE, draw_split(WIDE))["1-var train"].sample(50, generator)
+    helped = branches.Helped.of(network, help)
+    expected = torch.stack([slowly(network, tokens, help) for tokens in batch.tokens])
+    assert torch.allclose(helped(batch.tokens), expected, atol=1e-4)
+    assert (helped(batch.tokens) - network(batch.tokens)).abs().max() > 0.1
+    assert all(one is other for one, other in zip(helped.parameters(), network.parameters()))
+
+
+@torch.no_grad()
+def test_the_gap_is_what_it_takes_to_read_names_as_much():
+    network = WIDE.network()
+    for weights in network.parameters():
+        weights *= 2
+    gap, help = branches.gap(Run(WIDE, network)), torch.zeros(WIDE.task.d_vocab)
+    help[WIDE.task.first_variable :] = gap
+    tokens = analysis.problems(Run(WIDE, network), branches.OF).tokens[:1000]
+    paths = [Path(None, torch.cat([network.W_E, network.W_pos]))]
+    read = branches.Helped.of(network, help)._pattern(network.circuits()[0][0, 0], paths, tokens)[:, -1, -3:-1]
+    asked = tokens[:, -3:-1] >= WIDE.task.first_variable
+    assert abs(gap) > 0.01 and (read[asked].log().mean() - read[~asked].log().mean()).abs() < 1e-4
+
+
+def test_a_branch_goes_on_from_the_state_and_differs_by_its_change(tmp_path, monkeypatch):
+    monkeypatch.setattr(branches, "STEPS", 4)
+    monkeypatch.setattr(branches, "EVERY", 2)
+    learner = WorldLearner(WIDE)
+    for _ in range(3):
+        learner.advance()
+    learner.save(tmp_path / "state.safetensors")
+    run = Run(WIDE, learner.network)
+    rows = {branch: branches.branched(run, tmp_path / "state.safetensors", branch) for branch in branches.BRANCHES}
+    expected = [learner.evaluated()]
+    for _ in range(2):
+        learner.advance(), learner.advance()
+        expected.append(learner.evaluated())
+    pd.testing.assert_frame_equal(rows["unchanged"], pd.DataFrame(expected).assign(step=[0, 2, 4])[rows["unchanged"].columns])
+    losses = [table["loss"].iloc[0] for table in rows.values()]
+    assert len(set(losses)) == 3 and max(losses) - min(losses) < 0.5
+    with pytest.raises(ValueError, match="one of names, numbers, unchanged, not 'other'"):
+        branches.branched(run, tmp_path / "state.safetensors", "other")
+
+
+def test_what_comes_stays_above_halfway():
+    batch = Run(WIDE, WIDE.network())
+    level = (1 + branches.base(batch, branches.OF)) / 2
+    rows = pd.DataFrame({"step": range(0, 700, 100), branches.OF: [0, 1, 0, 0, 0, level, 1]})
+    assert branches.comes(batch, rows) == 500
+    assert branches.comes(batch, rows.iloc[:5]) == math.inf
+    assert branches.comes(batch, rows.assign(**{branches.OF: level - 0.01})) == math.inf
+
+
+def test_the_branches_of_the_book_are_of_its_runs():
+    assert all(set(each) <= set(branches.BRANCHES) for each in branches.RUNS.values()) and len(branches.RUNS) == 9
