@@ -10,35 +10,39 @@ from worlds import SIZES, rng
 
 from assign_add_lib.laboratory import World, analysis, branches
 from assign_add_lib.laboratory.data import draw_split, evaluation_populations
-from assign_add_lib.laboratory.model import Path
 from assign_add_lib.laboratory.training import WorldLearner
 
 WIDE = World(**SIZES | {"d_model": 32}, batch_size=8)
 
 
-def slowly(network, tokens, help):
-    """The logits at `=` of one sequence by the plain forward, with help in layer 1."""
+def slowly(network, tokens, change):
+    """The logits at `=` of one sequence by the plain forward, with a change of the scores of `=` in layer 1."""
     resid = network.W_E[tokens] + network.W_pos
     for layer, (W_Q, W_K, W_V, W_O) in enumerate(zip(network.W_Q[:, 0], network.W_K[:, 0], network.W_V[:, 0], network.W_O[:, 0])):
         scores = (resid @ W_Q) @ (resid @ W_K).T / math.sqrt(W_Q.shape[1])
         if layer == 0:
-            scores[-1] += help[tokens]
+            scores[-1] = change(scores[-1], tokens)
         resid = resid + scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(1) @ resid @ W_V @ W_O
     return network.read_out(resid[-1])
 
 
 @torch.no_grad()
-def test_help_raises_what_the_last_position_scores_in_layer_1():
+@pytest.mark.parametrize("kind", ["raised", "held"])
+def test_a_change_is_of_what_the_last_position_reads_in_layer_1(kind):
     network, generator = WIDE.network(), rng()
     for weights in network.parameters():
         weights *= 2
-    help = 3 * torch.rand(WIDE.task.d_vocab, generator=generator)
+    keys = torch.tensor([2, 10, 11, 12, 13])
+    changes = {
+        "raised": (branches.raised(keys, 1.5, WIDE.task.d_vocab), lambda scores, tokens: scores + 1.5 * torch.isin(tokens, keys)),
+        "held": (branches.held(14), lambda scores, tokens: torch.tensor([0.2 / 12] * 11 + [0.4, 0.4, 0.2 / 12]).log()),
+    }
     batch = evaluation_populations(WIDE, draw_split(WIDE))["1-var train"].sample(50, generator)
-    helped = branches.Helped.of(network, help)
-    expected = torch.stack([slowly(network, tokens, help) for tokens in batch.tokens])
-    assert torch.allclose(helped(batch.tokens), expected, atol=1e-4)
-    assert (helped(batch.tokens) - network(batch.tokens)).abs().max() > 0.1
-    assert all(one is other for one, other in zip(helped.parameters(), network.parameters()))
+    changed = branches.Changed.of(network, changes[kind][0])
+    expected = torch.stack([slowly(network, tokens, changes[kind][1]) for tokens in batch.tokens])
+    assert torch.allclose(changed(batch.tokens), expected, atol=1e-4)
+    assert (changed(batch.tokens) - network(batch.tokens)).abs().max() > 0.1
+    assert all(one is other for one, other in zip(changed.parameters(), network.parameters()))
 
 
 @torch.no_grad()
@@ -46,11 +50,11 @@ def test_the_gap_is_what_it_takes_to_read_names_as_much():
     network = WIDE.network()
     for weights in network.parameters():
         weights *= 2
-    gap, help = branches.gap(Run(WIDE, network)), torch.zeros(WIDE.task.d_vocab)
-    help[WIDE.task.first_variable :] = gap
+    gap = branches.gap(Run(WIDE, network))
     tokens = analysis.problems(Run(WIDE, network), branches.OF).tokens[:1000]
-    paths = [Path(None, torch.cat([network.W_E, network.W_pos]))]
-    read = branches.Helped.of(network, help)._pattern(network.circuits()[0][0, 0], paths, tokens)[:, -1, -3:-1]
+    names = WIDE.task.first_variable + torch.arange(WIDE.n_variables)
+    changed = branches.Changed.of(network, branches.raised(names, gap, WIDE.task.d_vocab))
+    read = changed.equals_reads(tokens)[:, -3:-1]
     asked = tokens[:, -3:-1] >= WIDE.task.first_variable
     assert abs(gap) > 0.01 and (read[asked].log().mean() - read[~asked].log().mean()).abs() < 1e-4
 
@@ -68,10 +72,12 @@ def test_a_branch_goes_on_from_the_state_and_differs_by_its_change(tmp_path, mon
     for _ in range(2):
         learner.advance(), learner.advance()
         expected.append(learner.evaluated())
-    pd.testing.assert_frame_equal(rows["unchanged"], pd.DataFrame(expected).assign(step=[0, 2, 4])[rows["unchanged"].columns])
+    got = rows["unchanged"].drop(columns="name read")
+    pd.testing.assert_frame_equal(got, pd.DataFrame(expected).assign(step=[0, 2, 4])[got.columns])
+    assert rows["held"]["name read"].tolist() == pytest.approx([0.4] * 3)
     losses = [table["loss"].iloc[0] for table in rows.values()]
-    assert len(set(losses)) == 3 and max(losses) - min(losses) < 0.5
-    with pytest.raises(ValueError, match="one of names, numbers, unchanged, not 'other'"):
+    assert len(set(losses)) == 4 and max(losses) - min(losses) < 0.5
+    with pytest.raises(ValueError, match="one of helped, held, numbers, unchanged, not 'other'"):
         branches.branched(run, tmp_path / "state.safetensors", "other")
 
 

@@ -1,6 +1,6 @@
 """Train on from runs of the laboratory that look nothing up, into data/laboratory-branches.csv: `python tools/branches.py`.
 
-Needs the runs of these worlds, with their states, in runs/laboratory (see CONTRIBUTING.md).  About 50 minutes of one core; each
+Needs the runs of these worlds, with their states, in runs/laboratory (see CONTRIBUTING.md).  About 40 minutes of one core; each
 branch is kept as soon as it is trained.
 """
 
@@ -17,7 +17,7 @@ from assign_add_lib.laboratory.branches import RUNS, SHIPPED, branched
 from assign_add_lib.laboratory.training import load_world_run
 
 FOLDER = Path("runs/laboratory")
-SHOWN = ["loss", "0-var train", "0-var add-restricted", "1-var train", "1-var add-restricted", "2-var train"]
+SHOWN = ["name read", "loss", "0-var train", "0-var add-restricted", "1-var train", "1-var add-restricted", "2-var train"]
 
 
 def kept(name, branch):
