@@ -17,7 +17,8 @@ from assign_add_lib.laboratory.branches import RUNS, SHIPPED, branched
 from assign_add_lib.laboratory.training import load_world_run
 
 FOLDER = Path("runs/laboratory")
-SHOWN = ["name read", "loss", "0-var train", "0-var add-restricted", "1-var train", "1-var add-restricted", "2-var train"]
+SHOWN = ["name read", "loss", "0-var train", "0-var add-restricted", "1-var train", "1-var add-restricted", "1-var chain train"]
+SHOWN += ["2-var train", "2-var add-restricted"]
 
 
 def kept(name, branch):
@@ -34,7 +35,7 @@ def kept(name, branch):
 def main():
     (FOLDER / "branches").mkdir(parents=True, exist_ok=True)
     work = (joblib.delayed(kept)(name, branch) for name, branches in RUNS.items() for branch in branches)
-    table = pd.concat(joblib.Parallel(n_jobs=-1)(work))[["run", "branch", "step", *SHOWN]]
+    table = pd.concat(joblib.Parallel(n_jobs=-1)(work)).reindex(columns=["run", "branch", "step", *SHOWN])
     write_atomic(data_folder() / SHIPPED, table.to_csv(index=False, float_format="%.4g", lineterminator="\n"))
     write_manifest(made=[SHIPPED])
 

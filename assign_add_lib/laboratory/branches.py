@@ -5,14 +5,16 @@ name, so that layer 2 has nothing to ask by.  Is this what holds them?  Four bra
 
 - *helped*: all through the branch, what `=` scores names in layer 1 is raised, by so much that at the beginning it reads a name
   as much as a typed number.  The weights are free to undo this.
-- *held*: all through the branch, `=` in layer 1 reads either operand with 0.4, and the other positions with the rest.
+- *fixed*: all through the branch, `=` in layer 1 reads either operand with 0.4, and all other positions alike.
+- *typed*: the same, but of a name it reads nothing: what it does by itself that typed numbers are read with 0.4.
 - *numbers*: helped in the same amount, for as many numbers drawn at random: what a change of this size does by itself.
 - *unchanged*: the run goes on.
 
-Fixed before any branch was trained: modulo 60 and 29 the look-up comes within 5000 steps if names are *helped*, and in neither of
-the last two.  Two of these branches had been seen, helped and numbers modulo 60, in which it did not come, when *held* was added
-and this was fixed: it comes if `=` is held to the operands modulo 60 and 29, and in a world of links for numbers; and it does not
-come with subtraction, since there a look-up in layer 2 helps one side and harms the other.  *Comes* is `comes`.
+Written down before any branch was trained: modulo 60 and 29 the look-up comes within 5000 steps if names are *helped*, and it does
+not come in *numbers* and *unchanged*.  After *helped* and *numbers* had been seen modulo 60, where it came in
+neither, *fixed* was added, and written down: it comes, modulo 60 and 29, and in a world of links for numbers; and it does not come with
+subtraction, since there a look-up in layer 2 helps one side and harms the other.  When all these had been seen, *typed* was
+added as a control, and written down: it does not come.  *Comes* is `comes`.  Chapter 17 tells what came out.
 """
 
 import math
@@ -34,10 +36,10 @@ from .training import WorldLearner, WorldRun
 STEPS = 5000
 EVERY = 100  # steps between rows
 OF = "1-var train"
-BRANCHES = ("helped", "held", "numbers", "unchanged")
+BRANCHES = ("helped", "fixed", "typed", "numbers", "unchanged")
 RUNS = {
     **dict.fromkeys(("modulus-60-0", "modulus-29-1", "modulus-29-2"), BRANCHES),
-    **dict.fromkeys((f"{world}-{seed}" for world in ("subtraction", "chain-two-layers") for seed in range(3)), ("held",)),
+    **dict.fromkeys((f"{world}-{seed}" for world in ("subtraction", "chain-two-layers") for seed in range(3)), ("fixed",)),
 }
 SHIPPED = "laboratory-branches.csv"
 
@@ -82,10 +84,15 @@ def raised(tokens: Tensor, by: float, d_vocab: int) -> Callable[[Tensor, Tensor]
     return change
 
 
-def held(length: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """The change to a fixed pattern, of two operands and the rest."""
-    fixed = torch.full((length,), 0.2 / (length - 2)).index_fill(0, torch.tensor([length - 3, length - 2]), 0.4)
-    return lambda read, tokens: fixed.expand_as(read)
+def fixed(first_variable: int, names: bool = True) -> Callable[[Tensor, Tensor], Tensor]:
+    """The change to a fixed pattern: 0.4 on each of two operands, without `names` none on variables, and the rest evenly."""
+
+    def change(read: Tensor, tokens: Tensor) -> Tensor:
+        operands = 0.4 * (tokens[:, -3:-1] < (math.inf if names else first_variable))
+        others = (1 - operands.sum(1, keepdim=True)) / (tokens.shape[1] - 2)
+        return torch.cat([others.expand(-1, tokens.shape[1] - 3), operands, others], 1)
+
+    return change
 
 
 @torch.no_grad()
@@ -110,7 +117,8 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
     drawn = torch.randperm(task.n_numbers, generator=torch.Generator().manual_seed(run.world.seed))[: task.n_variables]
     change = {
         "helped": lambda: raised(names, gap(run), task.d_vocab),
-        "held": lambda: held(run.world.length),
+        "fixed": lambda: fixed(task.first_variable),
+        "typed": lambda: fixed(task.first_variable, names=False),
         "numbers": lambda: raised(drawn, gap(run), task.d_vocab),
         "unchanged": lambda: lambda read, tokens: read,
     }[branch]()
