@@ -30,7 +30,7 @@ RIGHT = [case for _, cases in sorted(CASES.items()) for case in getattr(cases, "
 def answers(chapter):
     """The functions of a chapter's cells tagged `exercise` and `solution`, by tag and name of their check."""
     found, names = {}, dict(getattr(CASES[chapter], "NAMES", {}))
-    page = next(path for folder in ("chapters", "drafts") for path in HERE.parent.glob(f"{folder}/{chapter}_*.md"))
+    page = next(HERE.parent.glob(f"chapters/{chapter}_*.md"))
     for cell in jupytext.read(page).cells:
         tags = set(cell.metadata.get("tags", []))
         if cell.cell_type == "code" and "remove-cell" not in tags:

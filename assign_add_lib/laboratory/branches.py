@@ -10,11 +10,11 @@ name, so that layer 2 has nothing to ask by.  Is this what holds them?  Four bra
 - *numbers*: helped in the same amount, for as many numbers drawn at random: what a change of this size does by itself.
 - *unchanged*: the run goes on.
 
-Written down before any branch was trained: modulo 60 and 29 the look-up comes within 5000 steps if names are *helped*, and it does
-not come in *numbers* and *unchanged*.  After *helped* and *numbers* had been seen modulo 60, where it came in
-neither, *fixed* was added, and written down: it comes, modulo 60 and 29, and in a world of links for numbers; and it does not come with
-subtraction, since there a look-up in layer 2 helps one side and harms the other.  When all these had been seen, *typed* was
-added as a control, and written down: it does not come.  *Comes* is `comes`.  Chapter 17 tells what came out.
+Written down before any branch was trained: modulo 60 and 29 the look-up comes within 5000 steps if names are *helped*, and it
+does not come in *numbers* and *unchanged*. After *helped* and *numbers* had been seen modulo 60, where it came in neither,
+*fixed* was added, and written down: it comes, modulo 60 and 29, and in a world of links for numbers; and it does not come with
+subtraction, since there a look-up in layer 2 helps one side and harms the other. When all these had been seen, *typed* was
+added as a control, and written down: it does not come. *Comes* is `comes`. Chapter 17 tells what came out.
 """
 
 import math
