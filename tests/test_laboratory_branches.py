@@ -26,14 +26,17 @@ def slowly(network, tokens, change):
     return network.read_out(resid[-1])
 
 
-def without_names(tokens):
-    """What `=` reads of one 1-var problem in the branch *typed*."""
-    left, right = (0.0 if token >= WIDE.task.first_variable else 0.4 for token in tokens[-3:-1].tolist())
-    return torch.tensor([0.6 / 12] * 11 + [left, right, 0.6 / 12])
+def with_names(scores, tokens):
+    """Scores by which each name of the question is read with 0.4, and all else in the proportions that it was."""
+    named = [place for place in (11, 12) if tokens[place] >= WIDE.task.first_variable]
+    others = [place for place in range(14) if place not in named]
+    read = torch.full((14,), 0.4)
+    read[others] = scores[others].softmax(0) * (1 - 0.4 * len(named))
+    return read.log()
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kind", ["raised", "fixed", "typed"])
+@pytest.mark.parametrize("kind", ["raised", "fixed", "names"])
 def test_a_change_is_of_what_the_last_position_reads_in_layer_1(kind):
     network, generator = WIDE.network(), rng()
     for weights in network.parameters():
@@ -41,8 +44,8 @@ def test_a_change_is_of_what_the_last_position_reads_in_layer_1(kind):
     keys = torch.tensor([2, 10, 11, 12, 13])
     changes = {
         "raised": (branches.raised(keys, 1.5, WIDE.task.d_vocab), lambda scores, tokens: scores + 1.5 * torch.isin(tokens, keys)),
-        "fixed": (branches.fixed(10), lambda scores, tokens: torch.tensor([0.2 / 12] * 11 + [0.4, 0.4, 0.2 / 12]).log()),
-        "typed": (branches.fixed(10, names=False), lambda scores, tokens: without_names(tokens).log()),
+        "fixed": (branches.fixed, lambda scores, tokens: torch.tensor([0.2 / 12] * 11 + [0.4, 0.4, 0.2 / 12]).log()),
+        "names": (branches.given(10), with_names),
     }
     batch = evaluation_populations(WIDE, draw_split(WIDE))["1-var train"].sample(50, generator)
     changed = branches.Changed.of(network, changes[kind][0])
@@ -82,10 +85,10 @@ def test_a_branch_goes_on_from_the_state_and_differs_by_its_change(tmp_path, mon
     got = rows["unchanged"].drop(columns="name read")
     pd.testing.assert_frame_equal(got, pd.DataFrame(expected).assign(step=[0, 2, 4])[got.columns])
     assert rows["fixed"]["name read"].tolist() == pytest.approx([0.4] * 3)
-    assert rows["typed"]["name read"].tolist() == [0.0] * 3
+    assert rows["names"]["name read"].tolist() == pytest.approx([0.4] * 3)
     losses = [table["loss"].iloc[0] for table in rows.values()]
     assert len(set(losses)) == 5 and max(losses) - min(losses) < 0.5
-    with pytest.raises(ValueError, match="one of helped, fixed, typed, numbers, unchanged, not 'other'"):
+    with pytest.raises(ValueError, match="one of helped, fixed, names, numbers, unchanged, not 'other'"):
         branches.branched(run, tmp_path / "state.safetensors", "other")
 
 

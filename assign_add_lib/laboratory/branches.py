@@ -6,15 +6,16 @@ name, so that layer 2 has nothing to ask by.  Is this what holds them?  Four bra
 - *helped*: all through the branch, what `=` scores names in layer 1 is raised, by so much that at the beginning it reads a name
   as much as a typed number.  The weights are free to undo this.
 - *fixed*: all through the branch, `=` in layer 1 reads either operand with 0.4, and all other positions alike.
-- *typed*: the same, but of a name it reads nothing: what it does by itself that typed numbers are read with 0.4.
+- *names*: all through the branch, it reads a name of the question with 0.4, and what is left is shared out by the weights.
 - *numbers*: helped in the same amount, for as many numbers drawn at random: what a change of this size does by itself.
 - *unchanged*: the run goes on.
 
 Written down before any branch was trained: modulo 60 and 29 the look-up comes within 5000 steps if names are *helped*, and it
-does not come in *numbers* and *unchanged*. After *helped* and *numbers* had been seen modulo 60, where it came in neither,
+does not come in *numbers* and *unchanged*.  After *helped* and *numbers* had been seen modulo 60, where it came in neither,
 *fixed* was added, and written down: it comes, modulo 60 and 29, and in a world of links for numbers; and it does not come with
-subtraction, since there a look-up in layer 2 helps one side and harms the other. When all these had been seen, *typed* was
-added as a control, and written down: it does not come. *Comes* is `comes`. Chapter 17 tells what came out.
+subtraction, since there a look-up in layer 2 helps one side and harms the other.  When all these had been seen, and it had come
+with subtraction, *names* was added, since *fixed* changes what is read of typed numbers as well; and written down: it comes,
+modulo 60 and 29 and with subtraction.  *Comes* is `comes`.  Chapter 17 tells what came out.
 """
 
 import math
@@ -36,10 +37,11 @@ from .training import WorldLearner, WorldRun
 STEPS = 5000
 EVERY = 100  # steps between rows
 OF = "1-var train"
-BRANCHES = ("helped", "fixed", "typed", "numbers", "unchanged")
+BRANCHES = ("helped", "fixed", "names", "numbers", "unchanged")
 RUNS = {
     **dict.fromkeys(("modulus-60-0", "modulus-29-1", "modulus-29-2"), BRANCHES),
-    **dict.fromkeys((f"{world}-{seed}" for world in ("subtraction", "chain-two-layers") for seed in range(3)), ("fixed",)),
+    **dict.fromkeys((f"subtraction-{seed}" for seed in range(3)), ("fixed", "names")),
+    **dict.fromkeys((f"chain-two-layers-{seed}" for seed in range(3)), ("fixed",)),
 }
 SHIPPED = "laboratory-branches.csv"
 
@@ -84,13 +86,21 @@ def raised(tokens: Tensor, by: float, d_vocab: int) -> Callable[[Tensor, Tensor]
     return change
 
 
-def fixed(first_variable: int, names: bool = True) -> Callable[[Tensor, Tensor], Tensor]:
-    """The change to a fixed pattern: 0.4 on each of two operands, without `names` none on variables, and the rest evenly."""
+def fixed(read: Tensor, tokens: Tensor) -> Tensor:
+    """The change to a fixed pattern: 0.4 on each of two operands, and the rest evenly."""
+    pattern = torch.full_like(read, 0.2 / (read.shape[1] - 2))
+    pattern[:, -3:-1] = 0.4
+    return pattern
+
+
+def given(first_variable: int) -> Callable[[Tensor, Tensor], Tensor]:
+    """The change that gives each name of the question 0.4, and what is left to the other positions as they were read."""
 
     def change(read: Tensor, tokens: Tensor) -> Tensor:
-        operands = 0.4 * (tokens[:, -3:-1] < (math.inf if names else first_variable))
-        others = (1 - operands.sum(1, keepdim=True)) / (tokens.shape[1] - 2)
-        return torch.cat([others.expand(-1, tokens.shape[1] - 3), operands, others], 1)
+        names = torch.zeros_like(read)
+        names[:, -3:-1] = 0.4 * (tokens[:, -3:-1] >= first_variable)
+        others = read * (names == 0)
+        return names + others * ((1 - names.sum(1)) / others.sum(1))[:, None]
 
     return change
 
@@ -117,8 +127,8 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
     drawn = torch.randperm(task.n_numbers, generator=torch.Generator().manual_seed(run.world.seed))[: task.n_variables]
     change = {
         "helped": lambda: raised(names, gap(run), task.d_vocab),
-        "fixed": lambda: fixed(task.first_variable),
-        "typed": lambda: fixed(task.first_variable, names=False),
+        "fixed": lambda: fixed,
+        "names": lambda: given(task.first_variable),
         "numbers": lambda: raised(drawn, gap(run), task.d_vocab),
         "unchanged": lambda: lambda read, tokens: read,
     }[branch]()
