@@ -26,12 +26,12 @@ def slowly(network, tokens, change):
     return network.read_out(resid[-1])
 
 
-def with_names(scores, tokens):
+def named(scores, tokens):
     """Scores by which each name of the question is read with 0.4, and all else in the proportions that it was."""
-    named = [place for place in (11, 12) if tokens[place] >= WIDE.task.first_variable]
-    others = [place for place in range(14) if place not in named]
+    names = [place for place in (11, 12) if tokens[place] >= WIDE.task.first_variable]
+    others = [place for place in range(14) if place not in names]
     read = torch.full((14,), 0.4)
-    read[others] = scores[others].softmax(0) * (1 - 0.4 * len(named))
+    read[others] = scores[others].softmax(0) * (1 - 0.4 * len(names))
     return read.log()
 
 
@@ -45,7 +45,7 @@ def test_a_change_is_of_what_the_last_position_reads_in_layer_1(kind):
     changes = {
         "raised": (branches.raised(keys, 1.5, WIDE.task.d_vocab), lambda scores, tokens: scores + 1.5 * torch.isin(tokens, keys)),
         "fixed": (branches.fixed, lambda scores, tokens: torch.tensor([0.2 / 12] * 11 + [0.4, 0.4, 0.2 / 12]).log()),
-        "names": (branches.given(10), with_names),
+        "names": (branches.with_names(10), named),
     }
     batch = evaluation_populations(WIDE, draw_split(WIDE))["1-var train"].sample(50, generator)
     changed = branches.Changed.of(network, changes[kind][0])
@@ -64,7 +64,7 @@ def test_the_gap_is_what_it_takes_to_read_names_as_much():
     tokens = analysis.problems(Run(WIDE, network), branches.OF).tokens[:1000]
     names = WIDE.task.first_variable + torch.arange(WIDE.n_variables)
     changed = branches.Changed.of(network, branches.raised(names, gap, WIDE.task.d_vocab))
-    read = changed.equals_reads(tokens)[:, -3:-1]
+    read = changed.reads_first_layer(tokens)[:, -3:-1]
     asked = tokens[:, -3:-1] >= WIDE.task.first_variable
     assert abs(gap) > 0.01 and (read[asked].log().mean() - read[~asked].log().mean()).abs() < 1e-4
 

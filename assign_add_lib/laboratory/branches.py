@@ -70,7 +70,7 @@ class Changed(Network):
             return pattern
         return torch.cat([pattern[:, :-1], self.change(pattern[:, -1], tokens)[:, None]], 1)
 
-    def equals_reads(self, tokens: Tensor) -> Tensor:
+    def reads_first_layer(self, tokens: Tensor) -> Tensor:
         """What `=` reads in layer 1, (batch, key)."""
         return self._pattern(self.circuits()[0][0, 0], [model.Path(None, torch.cat([self.W_E, self.W_pos]))], tokens)[:, -1]
 
@@ -93,7 +93,7 @@ def fixed(read: Tensor, tokens: Tensor) -> Tensor:
     return pattern
 
 
-def given(first_variable: int) -> Callable[[Tensor, Tensor], Tensor]:
+def with_names(first_variable: int) -> Callable[[Tensor, Tensor], Tensor]:
     """The change that gives each name of the question 0.4, and what is left to the other positions as they were read."""
 
     def change(read: Tensor, tokens: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
     change = {
         "helped": lambda: raised(names, gap(run), task.d_vocab),
         "fixed": lambda: fixed,
-        "names": lambda: given(task.first_variable),
+        "names": lambda: with_names(task.first_variable),
         "numbers": lambda: raised(drawn, gap(run), task.d_vocab),
         "unchanged": lambda: lambda read, tokens: read,
     }[branch]()
@@ -139,7 +139,7 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
     while True:
         if (learner.step - start) % EVERY == 0:
             with torch.no_grad():
-                name = learner.network.equals_reads(tokens)[places[:, 0], places[:, 1]].mean().item()
+                name = learner.network.reads_first_layer(tokens)[places[:, 0], places[:, 1]].mean().item()
             rows.append({"step": learner.step - start, "name read": name} | learner.evaluated())
         if learner.step == start + STEPS:
             return pd.DataFrame(rows)
