@@ -115,7 +115,7 @@ def together(site, pages):
     for policy in document.select("meta[http-equiv]"):
         policy.decompose()
     document.head.append(document.new_tag("link", rel="stylesheet", href="_static/print.css"))
-    for script in document.select("script"):
+    for script in document.select("script:not([type='application/json'])"):  # those hold the data of views
         script.decompose()
     document.head.append(document.new_tag("script", defer="", src="_static/live.js"))
     return document
