@@ -63,8 +63,8 @@ def test_the_gap_is_what_it_takes_to_read_names_as_much():
     gap = branches.gap(Run(WIDE, network))
     tokens = analysis.problems(Run(WIDE, network), branches.OF).tokens[:1000]
     names = WIDE.task.first_variable + torch.arange(WIDE.n_variables)
-    changed = branches.Changed.of(network, branches.raised(names, gap, WIDE.task.d_vocab))
-    read = changed.reads_first_layer(tokens)[:, -3:-1]
+    change = branches.raised(names, gap, WIDE.task.d_vocab)
+    read = change(network.plain(tokens).patterns[:, 0, 0, -1], tokens)[:, -3:-1]
     asked = tokens[:, -3:-1] >= WIDE.task.first_variable
     assert abs(gap) > 0.01 and (read[asked].log().mean() - read[~asked].log().mean()).abs() < 1e-4
 
@@ -90,15 +90,6 @@ def test_a_branch_goes_on_from_the_state_and_differs_by_its_change(tmp_path, mon
     assert len(set(losses)) == 5 and max(losses) - min(losses) < 0.5
     with pytest.raises(ValueError, match="one of helped, fixed, names, numbers, unchanged, not 'other'"):
         branches.branched(run, tmp_path / "state.safetensors", "other")
-
-
-def test_what_comes_stays_above_halfway():
-    batch = Run(WIDE, WIDE.network())
-    level = (1 + branches.base(batch, branches.OF)) / 2
-    rows = pd.DataFrame({"step": range(0, 700, 100), branches.OF: [0, 1, 0, 0, 0, level, 1]})
-    assert branches.comes(batch, rows) == 500
-    assert branches.comes(batch, rows.iloc[:5]) == math.inf
-    assert branches.comes(batch, rows.assign(**{branches.OF: level - 0.01})) == math.inf
 
 
 def test_the_branches_of_the_book_are_of_its_runs():

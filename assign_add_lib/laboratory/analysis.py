@@ -7,6 +7,7 @@ Problems are fresh ones, always the same.  What never came is an infinite number
 import math
 from collections.abc import Callable
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -50,7 +51,12 @@ def right_when_full(run: WorldRun, of: str) -> float:
 
 def arrives(run: WorldRun, of: str) -> float:
     """The first step from which the accuracy on a set stays at or above halfway from its shortcut to 1."""
-    step = arrival(run.metrics[of], way_up(0.5, base(run, of)))
+    return comes(run, of, run.metrics[of])
+
+
+def comes(run: WorldRun, of: str, curve: pd.Series) -> float:
+    """The same of another curve of accuracy on this set, by step."""
+    step = arrival(curve, way_up(0.5, base(run, of)))
     return math.inf if step is None else float(step)
 
 

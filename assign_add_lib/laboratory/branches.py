@@ -1,7 +1,7 @@
 """Branches of runs that look nothing up: `=` is made to read names in layer 1, and training goes on.
 
 The runs of the laboratory with one head whose look-up never came end alike: in layer 1 `=` reads typed numbers and hardly a
-name, so that layer 2 has nothing to ask by.  Is this what holds them?  Four branches:
+name, so that layer 2 has little to ask by.  Is this what they lack?  Five branches:
 
 - *helped*: all through the branch, what `=` scores names in layer 1 is raised, by so much that at the beginning it reads a name
   as much as a typed number.  The weights are free to undo this.
@@ -15,10 +15,11 @@ does not come in *numbers* and *unchanged*.  After *helped* and *numbers* had be
 *fixed* was added, and written down: it comes, modulo 60 and 29, and in a world of links for numbers; and it does not come with
 subtraction, since there a look-up in layer 2 helps one side and harms the other.  When all these had been seen, and it had come
 with subtraction, *names* was added, since *fixed* changes what is read of typed numbers as well; and written down: it comes,
-modulo 60 and 29 and with subtraction.  *Comes* is `comes`.  Chapter 17 tells what came out.
+modulo 60 and 29 and with subtraction.  At the very last *unchanged* was added for subtraction and links, and *names* for links;
+and written down: it comes in no *unchanged* branch, and with *names* in the world of links for numbers.  *Comes* is
+`analysis.comes`.  Chapter 17 tells what came out.
 """
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -27,9 +28,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from ..analysis.phases import arrival, way_up
-from . import model
-from .analysis import base, problems
+from .analysis import problems
 from .model import Network
 from .parsing import Parsed
 from .training import WorldLearner, WorldRun
@@ -40,8 +39,8 @@ OF = "1-var train"
 BRANCHES = ("helped", "fixed", "names", "numbers", "unchanged")
 RUNS = {
     **dict.fromkeys(("modulus-60-0", "modulus-29-1", "modulus-29-2"), BRANCHES),
-    **dict.fromkeys((f"subtraction-{seed}" for seed in range(3)), ("fixed", "names")),
-    **dict.fromkeys((f"chain-two-layers-{seed}" for seed in range(3)), ("fixed",)),
+    **dict.fromkeys((f"subtraction-{seed}" for seed in range(3)), ("fixed", "names", "unchanged")),
+    **dict.fromkeys((f"chain-two-layers-{seed}" for seed in range(3)), ("fixed", "names", "unchanged")),
 }
 SHIPPED = "laboratory-branches.csv"
 
@@ -70,17 +69,13 @@ class Changed(Network):
             return pattern
         return torch.cat([pattern[:, :-1], self.change(pattern[:, -1], tokens)[:, None]], 1)
 
-    def reads_first_layer(self, tokens: Tensor) -> Tensor:
-        """What `=` reads in layer 1, (batch, key)."""
-        return self._pattern(self.circuits()[0][0, 0], [model.Path(None, torch.cat([self.W_E, self.W_pos]))], tokens)[:, -1]
-
 
 def raised(tokens: Tensor, by: float, d_vocab: int) -> Callable[[Tensor, Tensor], Tensor]:
     """The change that raises the scores of these tokens (n,)."""
-    help = torch.zeros(d_vocab).index_fill(0, tokens, by)
+    factors = torch.zeros(d_vocab).index_fill(0, tokens, by).exp()
 
     def change(read: Tensor, tokens: Tensor) -> Tensor:
-        read = read * help.exp()[tokens]
+        read = read * factors[tokens]
         return read / read.sum(1, keepdim=True)
 
     return change
@@ -126,12 +121,12 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
     start, names = learner.step, task.first_variable + torch.arange(task.n_variables)
     drawn = torch.randperm(task.n_numbers, generator=torch.Generator().manual_seed(run.world.seed))[: task.n_variables]
     change = {
-        "helped": lambda: raised(names, gap(run), task.d_vocab),
-        "fixed": lambda: fixed,
-        "names": lambda: with_names(task.first_variable),
-        "numbers": lambda: raised(drawn, gap(run), task.d_vocab),
-        "unchanged": lambda: lambda read, tokens: read,
-    }[branch]()
+        "helped": raised(names, gap(run), task.d_vocab),
+        "fixed": fixed,
+        "names": with_names(task.first_variable),
+        "numbers": raised(drawn, gap(run), task.d_vocab),
+        "unchanged": lambda read, tokens: read,
+    }[branch]
     learner.network = Changed.of(learner.network, change)
     tokens = problems(run, OF).tokens[:1000]
     places = Parsed(run.world, tokens).asked.nonzero() + torch.tensor([0, run.world.task.room + 1])
@@ -139,14 +134,8 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
     while True:
         if (learner.step - start) % EVERY == 0:
             with torch.no_grad():
-                name = learner.network.reads_first_layer(tokens)[places[:, 0], places[:, 1]].mean().item()
-            rows.append({"step": learner.step - start, "name read": name} | learner.evaluated())
+                read = change(learner.network.plain(tokens).patterns[:, 0, 0, -1], tokens)[places[:, 0], places[:, 1]]
+            rows.append({"step": learner.step - start, "name read": read.mean().item()} | learner.evaluated())
         if learner.step == start + STEPS:
             return pd.DataFrame(rows)
         learner.advance()
-
-
-def comes(run: WorldRun, rows: pd.DataFrame) -> float:
-    """The step of a branch from which its look-up stays more than halfway from the shortcut to 1; infinite if it never does."""
-    step = arrival(rows.set_index("step")[OF], way_up(0.5, base(run, OF)))
-    return math.inf if step is None else float(step)
