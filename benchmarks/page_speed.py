@@ -1,16 +1,21 @@
 """Cold loads of the page with the live network and of three chapters, in turn with an empty page.
 
-`python benchmarks/page_speed.py [SITE [LOADS]]`: medians in milliseconds, at the processor's own speed and at a quarter of it.
+`python benchmarks/page_speed.py [SITE [LOADS]]`: medians in milliseconds, at the processor's own speed and at a quarter of it,
+each with an empty cache, in a browser that has been open for two seconds and in one that is still starting, which takes the
+processor as well.
 The first paint is that of something to be seen, not that of an empty ground.  The page is blocked while a task after it
 goes on beyond 50 ms; what else the machine does counts as well.  A word changed on the empty page is the least that a
 new answer can take.
 """
 
 import sys
+from itertools import product
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from time import sleep
 
+OPEN = {"open": 2, "still starting": 0}  # seconds before the load
 PAGES = ("explorer.html", "chapters/03_training.html", "chapters/08_binding.html", "chapters/13_theorem.html")
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -70,10 +75,11 @@ framed(() => resolve({ "a new word painted": performance.now() - start }));
 AFTER = {"explorer.html": TYPED, "empty page": CHANGED}
 
 
-def load(address, slow, asks, after):
+def load(address, slow, rest, asks, after):
     """The times of one load in a fresh browser, of the first answer where a network is asked, and of a change after that."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile, chromium(profile) as browser:
         browser.get("about:blank")
+        sleep(rest)
         browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         browser.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": slow})
         browser.get(address)
@@ -90,13 +96,13 @@ def main(site=ROOT / "_build/html", loads="10"):
         Path(folder, "index.html").write_text(EMPTY, "utf-8")
         with served(folder) as empty, served(site) as book:
             addresses = {"empty page": empty} | {page: f"{book}/{page}" for page in PAGES}
-            for slow in (1, 4):
+            for slow, (browser, rest) in product((1, 4), OPEN.items()):
                 found = {name: [] for name in addresses}
                 for name in list(addresses) * int(loads):
-                    found[name].append(load(addresses[name], slow, name == "explorer.html", AFTER.get(name)))
+                    found[name].append(load(addresses[name], slow, rest, name == "explorer.html", AFTER.get(name)))
                 for name, times in found.items():
                     medians = (f"{key} {median(each[key] for each in times):.0f}" for key in times[0])
-                    print(f"processor / {slow}, {name}:", ", ".join(medians), flush=True)
+                    print(f"processor / {slow}, browser {browser}, {name}:", ", ".join(medians), flush=True)
 
 
 if __name__ == "__main__":
