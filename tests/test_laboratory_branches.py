@@ -1,6 +1,7 @@
 """Branches of runs of the laboratory: a change of some scores alone, and training that goes on from it."""
 
 import math
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -26,17 +27,18 @@ def slowly(network, tokens, change):
     return network.read_out(resid[-1])
 
 
-def named(scores, tokens):
-    """Scores by which each name of the question is read with 0.4, and all else in the proportions that it was."""
+def given(scores, tokens, at_sign):
+    """Scores by which each name of the question is read with 0.4, or the sign in their place, and all else in proportion."""
     names = [place for place in (11, 12) if tokens[place] >= WIDE.task.first_variable]
-    others = [place for place in range(14) if place not in names]
-    read = torch.full((14,), 0.4)
-    read[others] = scores[others].softmax(0) * (1 - 0.4 * len(names))
+    amounts = {10: 0.4 * len(names)} if at_sign and names else {} if at_sign else dict.fromkeys(names, 0.4)
+    others = [place for place in range(14) if place not in amounts]
+    read = torch.tensor([amounts.get(place, 0.0) for place in range(14)])
+    read[others] = scores[others].softmax(0) * (1 - sum(amounts.values()))
     return read.log()
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kind", ["raised", "fixed", "names"])
+@pytest.mark.parametrize("kind", ["raised", "fixed", "names", "sign"])
 def test_a_change_is_of_what_the_last_position_reads_in_layer_1(kind):
     network, generator = WIDE.network(), rng()
     for weights in network.parameters():
@@ -45,7 +47,8 @@ def test_a_change_is_of_what_the_last_position_reads_in_layer_1(kind):
     changes = {
         "raised": (branches.raised(keys, 1.5, WIDE.task.d_vocab), lambda scores, tokens: scores + 1.5 * torch.isin(tokens, keys)),
         "fixed": (branches.fixed, lambda scores, tokens: torch.tensor([0.2 / 12] * 11 + [0.4, 0.4, 0.2 / 12]).log()),
-        "names": (branches.with_names(10), named),
+        "names": (branches.held(partial(branches.of_names, first_variable=10)), partial(given, at_sign=False)),
+        "sign": (branches.held(partial(branches.of_sign, first_variable=10)), partial(given, at_sign=True)),
     }
     batch = evaluation_populations(WIDE, draw_split(WIDE))["1-var train"].sample(50, generator)
     changed = branches.Changed.of(network, changes[kind][0])
@@ -87,8 +90,8 @@ def test_a_branch_goes_on_from_the_state_and_differs_by_its_change(tmp_path, mon
     assert rows["fixed"]["name read"].tolist() == pytest.approx([0.4] * 3)
     assert rows["names"]["name read"].tolist() == pytest.approx([0.4] * 3)
     losses = [table["loss"].iloc[0] for table in rows.values()]
-    assert len(set(losses)) == 5 and max(losses) - min(losses) < 0.5
-    with pytest.raises(ValueError, match="one of helped, fixed, names, numbers, unchanged, not 'other'"):
+    assert len(set(losses)) == 6 and max(losses) - min(losses) < 0.5
+    with pytest.raises(ValueError, match="one of helped, fixed, names, sign, numbers, unchanged, not 'other'"):
         branches.branched(run, tmp_path / "state.safetensors", "other")
 
 

@@ -1,26 +1,33 @@
 """Branches of runs that look nothing up: `=` is made to read names in layer 1, and training goes on.
 
 The runs of the laboratory with one head whose look-up never came end alike: in layer 1 `=` reads typed numbers and hardly a
-name, so that layer 2 has little to ask by.  Is this what they lack?  Five branches:
+name, so that layer 2 has little to ask by.  Is this what they lack?  Six branches:
 
 - *helped*: all through the branch, what `=` scores names in layer 1 is raised, by so much that at the beginning it reads a name
   as much as a typed number.  The weights are free to undo this.
 - *fixed*: all through the branch, `=` in layer 1 reads either operand with 0.4, and all other positions alike.
 - *names*: all through the branch, it reads a name of the question with 0.4, and what is left is shared out by the weights.
+- *sign*: the same amount, 0.4 for each name of the question, is read of the sign before the operands, `+` or `-`: what it does
+  by itself that something is read so, and typed numbers less.
 - *numbers*: helped in the same amount, for as many numbers drawn at random: what a change of this size does by itself.
 - *unchanged*: the run goes on.
 
-Written down before any branch was trained: modulo 60 and 29 the look-up comes within 5000 steps if names are *helped*, and it
-does not come in *numbers* and *unchanged*.  After *helped* and *numbers* had been seen modulo 60, where it came in neither,
-*fixed* was added, and written down: it comes, modulo 60 and 29, and in a world of links for numbers; and it does not come with
-subtraction, since there a look-up in layer 2 helps one side and harms the other.  When all these had been seen, and it had come
-with subtraction, *names* was added, since *fixed* changes what is read of typed numbers as well; and written down: it comes,
-modulo 60 and 29 and with subtraction.  At the very last *unchanged* was added for subtraction and links, and *names* for links;
-and written down: it comes in no *unchanged* branch, and with *names* in the world of links for numbers.  *Comes* is
+Written down before any branch was trained: if names are *helped*, the look-up comes within 5000 steps modulo 60 and 29 and with
+links, for numbers, and not with subtraction, since there a look-up in layer 2 helps one side and harms the other; and it does
+not come in *numbers* and *unchanged*.  Modulo 60 *helped* and *numbers* were seen, where it came in neither; with links and
+subtraction *helped* was not trained any more.  *Fixed* was added, and written down: it comes, modulo 60 and 29, and with links
+for numbers; and it does not come with subtraction.  When all these had been seen, a control was added in which `=` reads typed
+numbers with 0.4 and names not at all, and it was written down that no look-up comes.  None came in three; but since it could not
+have come where no name is read, this control was given up.  When the look-up had come with subtraction, *names* was added, since
+*fixed* changes what is read of typed numbers as well; and written down: it comes, modulo 60 and 29 and with subtraction.  Then
+*unchanged* was added for subtraction and links, and *names* for links; and written down: it comes in no *unchanged* branch, and
+with *names* in the world of links for numbers.  When all these had been seen, and it had come in one *unchanged* branch,
+`subtraction-2`, after 3700 steps, *sign* was added; and written down: it comes in none of the other eight.  *Comes* is
 `analysis.comes`.  Chapter 17 tells what came out.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -36,11 +43,11 @@ from .training import WorldLearner, WorldRun
 STEPS = 5000
 EVERY = 100  # steps between rows
 OF = "1-var train"
-BRANCHES = ("helped", "fixed", "names", "numbers", "unchanged")
+BRANCHES = ("helped", "fixed", "names", "sign", "numbers", "unchanged")
 RUNS = {
     **dict.fromkeys(("modulus-60-0", "modulus-29-1", "modulus-29-2"), BRANCHES),
-    **dict.fromkeys((f"subtraction-{seed}" for seed in range(3)), ("fixed", "names", "unchanged")),
-    **dict.fromkeys((f"chain-two-layers-{seed}" for seed in range(3)), ("fixed", "names", "unchanged")),
+    **dict.fromkeys((f"subtraction-{seed}" for seed in range(3)), ("fixed", "names", "sign", "unchanged")),
+    **dict.fromkeys((f"chain-two-layers-{seed}" for seed in range(3)), ("fixed", "names", "sign", "unchanged")),
 }
 SHIPPED = "laboratory-branches.csv"
 
@@ -88,16 +95,29 @@ def fixed(read: Tensor, tokens: Tensor) -> Tensor:
     return pattern
 
 
-def with_names(first_variable: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """The change that gives each name of the question 0.4, and what is left to the other positions as they were read."""
+def held(amounts: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """The change that gives some positions these amounts (batch, key), and what is left to the others as they were read."""
 
     def change(read: Tensor, tokens: Tensor) -> Tensor:
-        names = torch.zeros_like(read)
-        names[:, -3:-1] = 0.4 * (tokens[:, -3:-1] >= first_variable)
-        others = read * (names == 0)
-        return names + others * ((1 - names.sum(1)) / others.sum(1))[:, None]
+        given = amounts(tokens)
+        others = read * (given == 0)
+        return given + others * ((1 - given.sum(1)) / others.sum(1))[:, None]
 
     return change
+
+
+def of_names(tokens: Tensor, first_variable: int) -> Tensor:
+    """The amounts (batch, key) of 0.4 for each name of the question, at its place."""
+    amounts = torch.zeros(tokens.shape)
+    amounts[:, -3:-1] = 0.4 * (tokens[:, -3:-1] >= first_variable)
+    return amounts
+
+
+def of_sign(tokens: Tensor, first_variable: int) -> Tensor:
+    """As much in all (batch, key), at the sign before the operands."""
+    amounts = torch.zeros(tokens.shape)
+    amounts[:, -4] = of_names(tokens, first_variable).sum(1)
+    return amounts
 
 
 @torch.no_grad()
@@ -123,7 +143,8 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
     change = {
         "helped": raised(names, gap(run), task.d_vocab),
         "fixed": fixed,
-        "names": with_names(task.first_variable),
+        "names": held(partial(of_names, first_variable=task.first_variable)),
+        "sign": held(partial(of_sign, first_variable=task.first_variable)),
         "numbers": raised(drawn, gap(run), task.d_vocab),
         "unchanged": lambda read, tokens: read,
     }[branch]
