@@ -1,6 +1,6 @@
 """Train on from runs of the laboratory that look nothing up, into data/laboratory-branches.csv: `python tools/branches.py`.
 
-Needs the runs of these worlds, with their states, in runs/laboratory (see CONTRIBUTING.md).  About 40 minutes of one core; each
+Needs the runs of these worlds, with their states, in runs/laboratory (see CONTRIBUTING.md).  About 70 minutes of one core; each
 branch is kept as soon as it is trained.
 """
 
