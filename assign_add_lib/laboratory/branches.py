@@ -8,7 +8,7 @@ name, so that layer 2 has little to ask by.  Is this what they lack?  Six branch
 - *fixed*: all through the branch, `=` in layer 1 reads either operand with 0.4, and all other positions alike.
 - *names*: all through the branch, it reads a name of the question with 0.4, and what is left is shared out by the weights.
 - *sign*: the same amount, 0.4 for each name of the question, is read of the sign before the operands, `+` or `-`: what it does
-  by itself that something is read so, and typed numbers less.
+  by itself that something is read so, and all else less.
 - *numbers*: helped in the same amount, for as many numbers drawn at random: what a change of this size does by itself.
 - *unchanged*: the run goes on.
 
@@ -141,12 +141,13 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
     learner.load(state)
     start, names = learner.step, task.first_variable + torch.arange(task.n_variables)
     drawn = torch.randperm(task.n_numbers, generator=torch.Generator().manual_seed(run.world.seed))[: task.n_variables]
+    by = gap(run)
     change = {
-        "helped": raised(names, gap(run), task.d_vocab),
+        "helped": raised(names, by, task.d_vocab),
         "fixed": fixed,
         "names": held(partial(of_names, first_variable=task.first_variable)),
         "sign": held(partial(of_sign, first_variable=task.first_variable)),
-        "numbers": raised(drawn, gap(run), task.d_vocab),
+        "numbers": raised(drawn, by, task.d_vocab),
         "unchanged": lambda read, tokens: read,
     }[branch]
     learner.network = Changed.of(learner.network, change)
