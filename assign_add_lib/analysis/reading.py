@@ -42,8 +42,13 @@ def clean_uneven(pattern: Tensor, two: Tensor) -> Tensor:
     return without_rest(pattern.detach(), two)
 
 
-ARMS = {"own": own, "equalised": equalised, "without rest": without_rest,
-        "clean, uneven": clean_uneven, "half and half": half_half}
+ARMS = {
+    "own": own,
+    "equalised": equalised,
+    "without rest": without_rest,
+    "clean, uneven": clean_uneven,
+    "half and half": half_half,
+}
 
 
 def logits_at_equal(weights: Weights, tokens: Tensor, read: Callable) -> tuple[Tensor, Tensor]:
@@ -72,8 +77,11 @@ def trained_on(run, step: int, read: Callable, steps: int, every: int = 300, bat
     right = shares = torch.zeros(0)
     for done in range(steps + 1):
         if done % every == 0:
-            yield {"step": done} | _measured(weights.replace(**{k: v.detach() for k, v in parts.items()}), run.split) | {
-                "training accuracy": right.double().mean().item(), "larger share": shares.median().item()}
+            yield (
+                {"step": done}
+                | _measured(weights.replace(**{k: v.detach() for k, v in parts.items()}), run.split)
+                | {"training accuracy": right.double().mean().item(), "larger share": shares.median().item()}
+            )
         if done == steps:
             return
         drawn = torch.randint(len(problems.tokens), (batch,), generator=generator)
