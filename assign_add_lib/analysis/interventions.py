@@ -217,14 +217,10 @@ class Recovery:
 
 
 def put_back(site: str, content: Tensor, position: int | slice) -> Alter:
-    """At one position, or at some, put what another pass held there; positions are the second axis."""
-
-    def act(held: Tensor) -> Tensor:
-        held = held.clone()
-        held[:, position] = content[:, position]
-        return held
-
-    return {site: act}
+    """At one position, or at some, put what another pass held there, of a site whose second axis is the position."""
+    where = torch.zeros(1, content.shape[1], dtype=torch.bool, device=content.device)
+    where[:, position] = True
+    return put(site, where, content)
 
 
 @torch.no_grad()
