@@ -80,11 +80,11 @@ class Book:
         self.site = site_of(config["repository"]["url"]) if site is None else site
         self.root = root
         self.parser = create_md_parser(MdParserConfig(enable_extensions=config["parse"]["myst_enable_extensions"]), RendererHTML)
-        self.sources = parse_file(root / "references.bib").entries
+        self.sources = parse_file(root / "pages/references.bib").entries
         self.targets = {target.anchor: target for target in self._numbered()}
         self.terms = {}
-        for term in re.findall(r"(?m)^(\w.*)\n  ", (root / "glossary.md").read_text("utf-8")):
-            self.terms[term.lower()] = Target(term, "glossary", "term-" + term.replace(" ", "-"))
+        for term in re.findall(r"(?m)^(\w.*)\n  ", (root / "pages/glossary.md").read_text("utf-8")):
+            self.terms[term.lower()] = Target(term, "pages/glossary", "term-" + term.replace(" ", "-"))
 
     def notebooks(self):
         """The pages that are notebooks, by name."""
@@ -172,7 +172,7 @@ class Book:
         text = f"{authors} ({source.fields['year']})" if in_text else f"{authors}, {source.fields['year']}"
         if preprint := source.fields.get("eprint"):
             return f"[{text}](https://arxiv.org/abs/{preprint})"
-        return f"[{text}]({self.site}/bibliography.html)" if self.site else text
+        return f"[{text}]({self.site}/pages/bibliography.html)" if self.site else text
 
     def _directive(self, match, page):
         """A theorem, a note and the like as a quoted block under its title, folded where the book folds it."""

@@ -427,7 +427,6 @@ def site(browser, tmp_path_factory):
 
     folder, data = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "_ext")
         patch.setenv("ASSIGN_ADD_RENDER", "static")
         patch.setattr(manifest, "PACKAGE", data / "package")
         import live_network
