@@ -96,8 +96,8 @@ def test_strict_nbval_accepts_late_digits_and_nothing_else(root, tmp_path):
         output = nbformat.v4.new_output("stream", name="stdout", text=stored)
         notebook.cells.append(nbformat.v4.new_code_cell(source, execution_count=number, outputs=[output]))
     nbformat.write(notebook, tmp_path / "planted.ipynb")
-    options = ["--nbval", "-rA", "-p", "no:cacheprovider", "-p", "settled", f"--rootdir={tmp_path}", "-o", f"pythonpath={root / 'tools'}"]
-    command = [sys.executable, "-m", "pytest", *options, tmp_path / "planted.ipynb"]
+    options = ["--nbval", "-rA", "-p", "no:cacheprovider", "-p", "settled", "-o", f"pythonpath={root / 'tools'}"]
+    command = [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", tmp_path / "planted.ipynb"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     passed = {int(cell) for cell in re.findall(r"^PASSED .*::Cell (\d+)", done.stdout, re.MULTILINE)}
     assert passed == {0} | {cell for cell, (*_, accepted) in enumerate(CELLS, 1) if accepted}, done.stdout[-3000:]

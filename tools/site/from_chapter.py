@@ -1,6 +1,7 @@
 """What slides take from their chapter: `{figure-of} NAME`, with its alternative text, and `{equation-of} LABEL`.
 
-A deck and its chapter have one name, so teaching/slides/01_task.md takes from chapters/01_task.ipynb, as it stands: nothing is drawn anew.
+A deck and its chapter have one name, so teaching/slides/01_task.md takes from chapters/01_task.ipynb, as it stands:
+nothing is drawn anew.
 """
 
 import base64
