@@ -374,7 +374,7 @@ READINGS = ("own", "equalised", "without_rest", "half_half", "clean_uneven", "lo
 
 @calls(*(f"analysis.reading.{name}" for name in READINGS))
 def readings_overruled():
-    logits, pattern = reading.logits_at_equal(WEIGHTS, TOKENS, reading.own)
+    logits, pattern = reading.overruled(WEIGHTS, TOKENS, reading.own)
     same(logits, forward(WEIGHTS, TOKENS)[:, -1])
     two = TASK.value_positions(TOKENS)
     read = pattern.gather(1, two)
