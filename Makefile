@@ -15,7 +15,7 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides release test oldest newest train execute serve student assignments mark lint browser clean
+.PHONY: book pdf slides release test oldest newest train execute minutes serve student assignments mark lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -38,7 +38,7 @@ release: pdf slides
 # A browser, where one is missing, is installed beside the build.
 test: lint
 	@$(MAKE) --no-print-directory --jobs=2 browser book
-	$(BIN)/pytest chapters algorithm.ipynb tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest chapters $(wildcard evidence) algorithm.ipynb tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
 
 # The package with the lowest and the highest versions that pyproject.toml allows, each in an environment of its own.
 oldest: RESOLUTION = lowest-direct
@@ -54,7 +54,11 @@ train: $(READY)
 	$(BIN)/python -m assign_add_lib train $(RUN) $(ARGS)
 
 execute: $(READY)
-	$(BIN)/python tools/execute.py chapters/*.md algorithm.md
+	$(BIN)/python tools/execute.py chapters/*.md $(wildcard evidence/*.md) algorithm.md
+
+# The minutes that the pages state, from what there is to read.
+minutes: $(READY)
+	$(BIN)/python tools/minutes.py
 
 student: $(READY)
 	$(BIN)/python tools/student.py

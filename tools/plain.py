@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
+from links import NUMBERED, read_links
 from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
@@ -21,13 +22,15 @@ from quiz import load_quiz
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# All that differs in MyST: a fence with what it holds, a display that may have a label, a role or code, a link to a page.
+# All that differs in MyST: a fence with what it holds, a display that may have a label, a role or code, a link to a page,
+# and the label of a section.
 PART = re.compile(
     r"""
       ^(?P<fence>`{3,}|:{3,})(?P<info>.*)\n(?P<body>(?:.*\n)*?)(?P=fence)[ ]*$
     | ^\$\$\n(?P<formula>(?:.*\n)*?)\$\$(?:[ ]\((?P<label>.+)\))?$
     | (?:\{(?P<role>[\w:]+)\})?(?P<ticks>`+)(?P<content>.+?)(?P=ticks)
     | \]\((?P<path>[^():\s]+)\.(?:ipynb|md)\)
+    | ^\((?P<mark>[\w-]+)\)=\n+\#\#[ ](?P<heading>.+)$
     """,
     re.MULTILINE | re.VERBOSE,
 )
@@ -79,6 +82,7 @@ class Book:
         self.files = {page: page + (".ipynb" if (root / f"{page}.ipynb").exists() else ".md") for page in pages}
         self.site = site_of(config["repository"]["url"]) if site is None else site
         self.root = root
+        self.links = read_links(root, {page: root / file for page, file in self.files.items()})
         self.parser = create_md_parser(MdParserConfig(enable_extensions=config["parse"]["myst_enable_extensions"]), RendererHTML)
         self.sources = parse_file(root / "references.bib").entries
         self.targets = {target.anchor: target for target in self._numbered()}
@@ -95,8 +99,8 @@ class Book:
         counts, notebooks = {}, self.notebooks()
 
         def number(kind, page):
-            chapter = re.match(r"chapters/(\d+)_", page)
-            chapter = f"{int(chapter[1])}." if chapter else ""
+            found = NUMBERED.match(page)
+            chapter = f"{'E' * (found['kind'] == 'evidence')}{int(found['number'])}." if found else ""
             counts[kind, chapter] = counts.get((kind, chapter), 0) + 1
             return f"{chapter}{counts[kind, chapter]}"
 
@@ -144,6 +148,8 @@ class Book:
             if match["label"]:
                 number = self.targets["equation-" + match["label"]].text[1:-1]
                 return f"$$\n{match['formula']}\\tag{{{number}}}\n$$"
+            if match["mark"]:
+                return self._section(match, page)
             if match["role"]:
                 return self._role(match["role"], match["content"], page)
             if match["path"] and self.site:
@@ -152,10 +158,25 @@ class Book:
 
         return PART.sub(part, text)
 
+    def _section(self, match, page):
+        """The heading of a section of evidence, with its number, and the places that ask for it."""
+        section = self.links.sections.get(match["mark"])
+        if not section or section.page != page:
+            return match[0]
+        places = self.links.places[match["mark"]]
+        names = [Target(", ".join(filter(None, (each.whole, each.section))), each.page, each.anchor) for each in places]
+        listed = "; ".join(self.link(each.text, page, each) for each in names)
+        return f"## {section.number} {self._replace(match['heading'], page)}\n\n*Asked for by:* {listed}"
+
     def _role(self, role, content, page):
         if role in ("cite", "cite:p", "cite:t"):
             cited = [self._cited(key, role == "cite:t") for key in content.split(",")]
             return ", ".join(cited) if role == "cite:t" else f"({'; '.join(cited)})"
+        if role == "evidence":
+            section = self.links.sections.get(content)
+            if not section or section.page not in self.files:
+                return section.name if section else "Evidence"
+            return self.link(section.name, page, Target(section.name, section.page, content))
         text, label = re.fullmatch(r"(?:(.*) <(?=.*>))?(.*?)>?", content).groups()
         if role == "term":
             return self.link(text or label, page, self.terms[label.lower()])
@@ -196,7 +217,6 @@ class Book:
         if "dropdown" in option.get("class", "").split():
             return f"<details>\n<summary>{title}</summary>\n\n{quoted(body)}\n\n</details>"
         return quoted(f"{heading}\n\n{body}")
-
 
     def _quiz(self, name, page):
         """A quiz: questions with a number, and each option as a fold that opens to its explanation."""
@@ -257,7 +277,7 @@ def fold(cell):
     if {"hide-cell", "hide-input", "remove-cell"} & set(tags):
         cell.metadata["cellView"] = "form"  # Colab's word for it
         hidden["source_hidden"] = True
-    if "hide-cell" in tags or "hide-output" in tags:
+    if {"hide-cell", "hide-output", "remove-cell"} & set(tags):
         hidden["outputs_hidden"] = True
     if hidden:
         cell.metadata["jupyter"] = hidden
