@@ -85,8 +85,9 @@ def small(tmp_path_factory):
         (root / page).parent.mkdir()
         nbformat.write(new_notebook(cells=each, metadata=PYTHON), root / f"{page}.ipynb")
     (root / "intro.md").write_text("# A book\n\nIt begins with {evidence}`place`.\n")
-    (root / "glossary.md").write_text("# Words\n")
-    (root / "references.bib").write_text("")
+    (root / "pages").mkdir()
+    (root / "pages/glossary.md").write_text("# Words\n")
+    (root / "pages/references.bib").write_text("")
     (root / "_config.yml").write_text((ROOT / "_config.yml").read_text())
     return root
 
@@ -102,9 +103,10 @@ def built(root, *pages):
     contents(root, *pages)
     site = root / f"site-{len(pages)}"
     extensions = "extensions=myst_nb,sphinx_external_toc,sphinx_multitoc_numbering,book_tidy,evidence"
-    options = [extensions, "html_theme=sphinx_book_theme", "nb_execution_mode=off", "numfig=1"]
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-C", *(part for each in options for part in ("-D", each))]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "_ext"), str(ROOT / "tools"), str(ROOT)])}
+    settings = ["html_theme=sphinx_book_theme", "nb_execution_mode=off", "numfig=1", "external_toc_exclude_missing=1"]
+    options = [part for each in (extensions, *settings) for part in ("-D", each)]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-C", *options]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "tools/site"), str(ROOT / "tools"), str(ROOT)])}
     subprocess.run([*command, str(root), str(site)], check=True, env=environment)
     return {page: BeautifulSoup((site / f"{page}.html").read_text(), "html.parser") for page in ("intro", *pages)}
 

@@ -25,7 +25,7 @@ def name_of(path):
     return str(path.relative_to(ROOT).with_suffix(""))
 
 
-@pytest.fixture(params=[*CHAPTERS, *EVIDENCE, ROOT / "algorithm.md"], ids=name_of)
+@pytest.fixture(params=[*CHAPTERS, *EVIDENCE, ROOT / "pages/algorithm.md"], ids=name_of)
 def twin(request):
     """The path of a page's text twin."""
     return request.param
