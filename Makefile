@@ -15,7 +15,7 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides release test oldest newest train execute serve student assignments mark lint browser clean
+.PHONY: book pdf slides release test oldest newest train execute minutes serve student assignments mark lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -55,6 +55,10 @@ train: $(READY)
 
 execute: $(READY)
 	$(BIN)/python tools/execute.py $(wildcard chapters/*.md evidence/*.md) pages/algorithm.md
+
+# The minutes that the pages state, from what there is to read.
+minutes: $(READY)
+	$(BIN)/python tools/minutes.py
 
 student: $(READY)
 	$(BIN)/python tools/student.py

@@ -106,6 +106,8 @@ def together(site, pages):
         body.append(article)
     if len(ends.contents) > 1:
         body.append(ends)
+    for check in body.select(".cell.tag_check"):  # which can be opened on the site
+        check.decompose()
     for fold in body.select("details"):
         fold["open"] = ""
     for code in body.select("#solutions details.hide > summary") if len(ends.contents) > 1 else ():

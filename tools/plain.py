@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
+from links import NUMBERED, read_links
 from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
@@ -21,12 +22,14 @@ from quiz import load_quiz
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# All that differs in MyST: a fence with what it holds, a display that may have a label, a role or code, a link to a page.
+# All that differs in MyST: a fence with what it holds, a display that may have a label, a role or code, a link to a page,
+# and the label of a section.
 PART = re.compile(
     r"""
       ^(?P<fence>`{3,}|:{3,})(?P<info>.*)\n(?P<body>(?:.*\n)*?)(?P=fence)[ ]*$
     | ^\$\$\n(?P<formula>(?:.*\n)*?)\$\$(?:[ ]\((?P<label>.+)\))?$
     | (?:\{(?P<role>[\w:]+)\})?(?P<ticks>`+)(?P<content>.+?)(?P=ticks)
+    | ^\((?P<mark>[\w-]+)\)=\n+\#\#[ ](?P<heading>.+)$
     | \[(?P<words>(?:[^][]|\[[^][]*\])*)\]\((?P<path>[^():\s#]+)(?P<suffix>\.ipynb|\.md)(?P<place>\#[^()\s]*)?\)
     """,
     re.MULTILINE | re.VERBOSE,
@@ -85,6 +88,7 @@ class Book:
         self.absent = files
         self.site = site_of(config["repository"]["url"]) if site is None else site
         self.root = root
+        self.links = read_links(root, {page: root / file for page, file in self.files.items()})
         self.parser = create_md_parser(MdParserConfig(enable_extensions=config["parse"]["myst_enable_extensions"]), RendererHTML)
         self.sources = parse_file(root / "pages/references.bib").entries
         self.targets = {target.anchor: target for target in reversed([*self._numbered()])}  # a page that is there comes first
@@ -105,8 +109,8 @@ class Book:
         counts = {}
 
         def number(kind, page):
-            chapter = re.match(r"chapters/(\d+)_", page)
-            chapter = f"{int(chapter[1])}." if chapter else ""
+            found = NUMBERED.match(page)
+            chapter = f"{'E' * (found['kind'] == 'evidence')}{int(found['number'])}." if found else ""
             counts[kind, chapter] = counts.get((kind, chapter), 0) + 1
             return f"{chapter}{counts[kind, chapter]}"
 
@@ -156,12 +160,14 @@ class Book:
             if match["label"]:
                 number = self.targets["equation-" + match["label"]].text[1:-1]
                 return f"$$\n{match['formula']}\\tag{{{number}}}\n$$"
+            if match["mark"]:
+                return self._section(match, page)
             if match["role"]:
                 return self._role(match["role"], match["content"], page)
             if match["path"]:
                 there = posixpath.normpath(posixpath.join(posixpath.dirname(page), match["path"]))
                 words, place = self._replace(match["words"], page), match["place"] or ""
-                if there in self.absent:
+                if there in self.absent or not self.site and match["suffix"] == ".md":
                     return words or self.title(there)
                 address = f"{self.site}/{there}.html" if self.site else match["path"] + match["suffix"]
                 return f"[{words}]({address}{place})"
@@ -169,10 +175,25 @@ class Book:
 
         return PART.sub(part, text)
 
+    def _section(self, match, page):
+        """The heading of a section of evidence, with its number, and the places that ask for it."""
+        section = self.links.sections.get(match["mark"])
+        if not section or section.page != page:
+            return match[0]
+        places = self.links.places[match["mark"]]
+        names = [Target(", ".join(filter(None, (each.whole, each.section))), each.page, each.anchor) for each in places]
+        listed = "; ".join(self.link(each.text, page, each) for each in names)
+        return f"## {section.number} {self._replace(match['heading'], page)}\n\n*Asked for by:* {listed}"
+
     def _role(self, role, content, page):
         if role in ("cite", "cite:p", "cite:t"):
             cited = [self._cited(key, role == "cite:t") for key in content.split(",")]
             return ", ".join(cited) if role == "cite:t" else f"({'; '.join(cited)})"
+        if role == "evidence":
+            section = self.links.sections.get(content)
+            if not section or section.page not in self.files:
+                return section.name if section else "Evidence"
+            return self.link(section.name, page, Target(section.name, section.page, content))
         text, label = re.fullmatch(r"(?:(.*) <(?=.*>))?(.*?)>?", content).groups()
         if role == "term":
             return self.link(text or label, page, self.terms[label.lower()])
@@ -280,7 +301,7 @@ def fold(cell):
     if {"hide-cell", "hide-input", "remove-cell"} & set(tags):
         cell.metadata["cellView"] = "form"  # Colab's word for it
         hidden["source_hidden"] = True
-    if "hide-cell" in tags or "hide-output" in tags:
+    if {"hide-cell", "hide-output", "remove-cell"} & set(tags):
         hidden["outputs_hidden"] = True
     if hidden:
         cell.metadata["jupyter"] = hidden

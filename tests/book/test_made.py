@@ -24,7 +24,7 @@ def test_the_quoted_sentence_stands_in_its_chapter():
 
 def test_state_of_the_notebooks_is_as_their_texts_have_it():
     *pages, together = rows("notebooks")
-    texts = [*sorted((ROOT / "chapters").glob("*.md")), ROOT / "pages/algorithm.md"]
+    texts = [*sorted(ROOT.glob("chapters/*.md")), *sorted(ROOT.glob("evidence/*.md")), ROOT / "pages/algorithm.md"]
     assert len(pages) == len(texts)
     for (title, _, cells, compared, figures, numbers, exercises, quiz), path in zip(pages, texts):
         text = path.read_text("utf-8")

@@ -25,7 +25,7 @@ def tags(cell):
 def code_of(notebook):
     """The code cells, and their parsed text but for that of the first, which is the installer's."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return cells, [ast.parse(cell.source) for cell in cells if "remove-cell" not in tags(cell)]
+    return cells, [ast.parse(cell.source) for cell in cells[1:]]
 
 
 def held_by(notebook, quiz):
@@ -94,7 +94,7 @@ class Status(SphinxDirective):
         paths = {page: Path(self.env.doc2path(page)) for page in self.env.found_docs}
         found = [page for page, path in paths.items() if path.suffix == ".ipynb"]
         for page in sorted(found):
-            notebook, number = nbformat.read(paths[page], 4), re.search(r"/0?(\d+)_", page)
+            notebook, number = nbformat.read(paths[page], 4), re.match(r"chapters/0?(\d+)_", page)
             title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
             yield page, f"[{number[1] + ' ' if number else ''}{title}](/{page}.ipynb)", notebook
 
