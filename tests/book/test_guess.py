@@ -178,8 +178,8 @@ def built(tmp_path_factory):
     book = tmp_path_factory.mktemp("book")
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     settings, options = config["sphinx"], config["sphinx"]["config"]
-    folders = {"book_tidy": "_ext", "mathematics": "_ext", "pages": "_ext", "guess_first": "_ext"}
-    settings["local_extensions"] = {name: str(ROOT / folder) for name, folder in folders.items()}
+    needed = ("book_tidy", "mathematics", "finish", "guess_first")
+    settings["local_extensions"] = {name: str(ROOT / "tools/site") for name in needed}
     options["html_static_path"] = [str(ROOT / path) for path in options["html_static_path"]]
     config["html"]["favicon"], options["html_search_scorer"] = str(ROOT / "assets/favicon.svg"), str(ROOT / "assets/scorer.js")
     config["bibtex_bibfiles"] = [str(ROOT / path) for path in config["bibtex_bibfiles"]]
@@ -328,11 +328,11 @@ def test_question_and_answer_are_printed_one_after_the_other(page, address, buil
     """From the page, closed as it is, and in the whole book."""
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
+        # the browser may take up another medium only with its next frame
+        WebDriverWait(page, 60).until_not(lambda _: part(page, "notes", "button").is_displayed())
         for label in guesses(PAGE):
             answer = part(page, label, "details > div > p")
-            # the browser may take up another medium only with its next frame
-            WebDriverWait(page, 60).until(lambda _: page.execute_script("return arguments[0].checkVisibility()", answer))
-            assert answer.rect["height"] > 10
+            assert page.execute_script("return arguments[0].checkVisibility()", answer) and answer.rect["height"] > 10
             assert not part(page, label, "input").is_displayed() and not part(page, label, "button").is_displayed()
             assert part(page, label, ".guess-title").rect["y"] < answer.rect["y"]
         assert "It stays." in part(page, "tidied", "fieldset").text
