@@ -1,10 +1,7 @@
-"""Draw the pictures of the README and of the introduction into assets/, from the shipped runs; `-narrow` is for phones."""
+"""The pictures of the README and the introduction, and the introduction's table; pictures called `-narrow` are for phones."""
 
-import os
+import io
 from collections.abc import Sequence
-from pathlib import Path
-
-os.environ["SOURCE_DATE_EPOCH"] = "0"
 
 from matplotlib.figure import Figure
 from PIL import Image
@@ -12,14 +9,34 @@ from PIL import Image
 from assign_add_lib import Problem, load_run
 from assign_add_lib.analysis.phases import phase_spans
 from assign_add_lib.analysis.shortcuts import expected_accuracy, random_assigned_number
+from assign_add_lib.claims.beside import beside_the_study
+from assign_add_lib.engine.scoreboard import load_board
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.training import shipped_runs
 from assign_add_lib.views import figures
 from assign_add_lib.views.attention import attention, attention_figure
 from assign_add_lib.views.page import DENSITY, INCH, light
 
-ASSETS = Path(__file__).resolve().parents[1] / "assets"
+from .recipe import ROOT, Files
+
 NARROW = 3.7  # inches
+INTRO = ROOT / "intro.md"
+HEADING = "## The study's numbers and ours"
+CLAIMS = (
+    "0-var solved first",
+    "two spikes",
+    "one first spike",
+    "routing plateaus",
+    "constants only",
+    "= finds the numbers",
+    "identity block",
+    "F5a, same pair",
+    "F5b, same pair",
+    "bare circuit",
+    "probe before the MLP",
+    "probe after the MLP",
+    "best neuron",
+)
 
 
 def algorithm(names: Sequence[str], wide: bool) -> Figure:
@@ -44,7 +61,23 @@ def algorithm(names: Sequence[str], wide: bool) -> Figure:
     )
 
 
-def main():
+def stored(picture: Figure, narrow: bool, many_greys: bool) -> bytes:
+    """A picture as a small PNG; thin lines, and greys that are to stay grey, take a palette of their own."""
+    drawn, small = io.BytesIO(), io.BytesIO()
+    if narrow:
+        picture.set_size_inches(NARROW, picture.get_figheight())
+    picture.savefig(drawn, dpi=200 if narrow else DENSITY * INCH, metadata={"Software": None})
+    image = Image.open(drawn)
+    if many_greys:
+        image = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    else:
+        image = light(image)
+    image.save(small, "png", optimize=True)
+    return small.getvalue()
+
+
+def pictures() -> Files:
+    """All pictures, from the shipped runs."""
     figures.use_style()
     run, problem = load_run("seed-42"), Problem.parse("c=1, b=17, a=42, b+19=?")
     names, spread, answer = run.task.names(problem.tokens()), run.task.names(problem.tokens(seed=3)), str(problem.answer)
@@ -55,7 +88,7 @@ def main():
     before, after = names[:6], names[12:]
     called = [*"012345", "6-11", *range(12, 16)]
     patterns, phases = attention(run, problem), phase_spans(run.metrics, run.task)
-    pictures = {
+    drawn = {
         "problem": figures.token_row(names, answer),
         "problem-narrow": figures.token_row([*before, "PAD", *after], answer, positions=called),
         "algorithm": algorithm(spread, wide=True),
@@ -65,19 +98,26 @@ def main():
         "three-phases": figures.accuracy_curves(run.metrics, phases, levels, others),
         "three-phases-narrow": figures.accuracy_curves(run.metrics, phases, levels, others),
     }
-    for name, picture in pictures.items():
-        path = ASSETS / f"{name}.png"
-        if name.endswith("narrow"):
-            picture.set_size_inches(NARROW, picture.get_figheight())
-        picture.savefig(path, dpi=200 if name.endswith("narrow") else DENSITY * INCH, metadata={"Software": None})
-        image = Image.open(path)
-        if "phases" in name:  # many thin lines, and greys that are to stay grey
-            image = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-        else:
-            image = light(image)
-        image.save(path, optimize=True)
-        print("drew", f"assets/{path.name}")
+    return {
+        f"assets/{name}.png": stored(picture, name.endswith("narrow"), many_greys="phases" in name)
+        for name, picture in drawn.items()
+    }
 
 
-if __name__ == "__main__":
-    main()
+def title(page: str) -> str:
+    """A chapter's number and title, from its file."""
+    text = (ROOT / "chapters" / f"{page}.md").read_text("utf-8")
+    return f"{int(page[:2])} {text.partition(chr(10) + '# ')[2].partition(chr(10))[0]}"
+
+
+def introduction() -> Files:
+    """The introduction with the study's numbers beside ours, from the shipped scoreboard."""
+    board, lines = load_board(), ["| claim | the study | ours, ten runs | measured in |", "|---|---|---|---|"]
+    for name in CLAIMS:
+        page = board.loc[name, "where"].partition(": ")[0]
+        row = beside_the_study(page, board).loc[name]
+        link = f"[{title(page)}](chapters/{page}.ipynb)"
+        lines.append(f"| **{name}**: {row['measured']} | {row['the study']} | {row['ours']} | {link} |")
+    before, heading, after = INTRO.read_text("utf-8").partition(HEADING)
+    words, _, rest = after.partition("\n| claim |")
+    return {"intro.md": before + heading + words + "\n" + "\n".join(lines) + rest[rest.index("\n\n") :]}

@@ -1,15 +1,15 @@
-"""Make the tables of chapter 13 in data/theory: `python tools/theorem.py`, about seven minutes of one core."""
+"""Chapter 13: many starts, batches, random embeddings and samples."""
 
-import sys
+from collections.abc import Iterator
 
 import pandas as pd
 import torch
 
 from assign_add_lib import load_run
-from assign_add_lib.engine.files import write_atomic
-from assign_add_lib.engine.manifest import data_folder, write_manifest
 from assign_add_lib.sampling import evaluation_populations
 from assign_add_lib.theory import by_names, look_up_gradient, moved_names, sweeps
+
+from .recipe import Files, text_of
 
 CHECKPOINTS = {
     42: (400, 600, 1000, 1500, 1900, 2100, 2200, 2300, 2400, 2500, 2700, 3000, 5000),
@@ -17,16 +17,18 @@ CHECKPOINTS = {
 }
 
 
-def steps(problems):
+def steps() -> Iterator[dict]:
     """Full gradient steps in the simplified network, from several starts and with several lengths."""
+    problems = sweeps.fresh_problems(500)
     for lam in (6.0, 8.0, 10.0, 12.0):
         for size in (0.05, 0.1, 0.2):
             yield from sweeps.steps_rows(lam, size, problems)
         yield from sweeps.continued_rows(lam, problems)
 
 
-def batches(problems):
+def batches() -> Iterator[dict]:
     """One step on batches of many sizes."""
+    problems = sweeps.fresh_problems(500)
     for lam in (4.0, 5.0, 6.0, 7.0):
         for multiple in (1, 4, 16):
             for draw in range(1 if multiple * lam > 100 else 5):
@@ -38,8 +40,9 @@ def batches(problems):
                 yield sweeps.batch_row(9.0, size, draw, problems, struck) | {"multiple": 0}
 
 
-def embeddings(problems):
+def embeddings() -> Iterator[dict]:
     """One step and many with random embeddings."""
+    problems = sweeps.fresh_problems(500)
     for width, draws in ((128, 5), (512, 3), (4096, 3)):
         for draw in range(draws):
             yield sweeps.one_step_row(width, draw, problems)
@@ -53,7 +56,7 @@ def embeddings(problems):
         yield sweeps.many_steps_row(128, draw, 1, problems, batch=8192)
 
 
-def samples(problems):
+def samples() -> Iterator[dict]:
     """The cosine of the trained network's gradient with the theorem's matrix, on ten samples of 8000 problems."""
     for seed, checkpoints in CHECKPOINTS.items():
         run = load_run(f"seed-{seed}")
@@ -66,19 +69,8 @@ def samples(problems):
                 yield {"seed": seed, "step": step, "draw": draw} | {key: found[key] for key in ("cosine", "by names")}
 
 
-def main(names):
-    """Make the named tables, or all."""
-    torch.set_num_threads(1)
-    torch.set_grad_enabled(False)
-    problems = sweeps.fresh_problems(500)
-    for name in names or sweeps.TABLES:
-        table = pd.DataFrame(globals()[name](problems))
-        file = f"theory/{name}.csv"
-        (data_folder() / "theory").mkdir(exist_ok=True)
-        write_atomic(data_folder() / file, table.to_csv(index=False, float_format="%.4g", lineterminator="\n"))
-        write_manifest(made=[file])
-        print(file, len(table), flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+@torch.no_grad()
+def theorem(name: str) -> Files:
+    """One of the four tables, by the name of what yields its rows."""
+    rows = {"steps": steps, "batches": batches, "embeddings": embeddings, "samples": samples}[name]()
+    return {f"data/theory/{name}.csv": text_of(pd.DataFrame(rows))}
