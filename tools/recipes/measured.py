@@ -61,7 +61,7 @@ def histories() -> Files:
     """The histories of all shipped runs, from the folders in which they were trained."""
     made = {}
     for name in shipped_runs():
-        made |= history_of(load_run(ROOT / "runs" / name), name)
+        made |= history_of(load_run(ROOT / "runs/study" / name), name)
     return made
 
 

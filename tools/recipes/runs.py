@@ -52,7 +52,7 @@ def joined(folders: Sequence[str], setting: str) -> str:
 
 def seeds() -> Files:
     """The table of the ten shipped runs, as their sweep left it."""
-    return {"data/sweeps/seed.csv": (ROOT / "runs/table.csv").read_bytes()}
+    return {"data/sweeps/seed.csv": (ROOT / "runs/study/table.csv").read_bytes()}
 
 
 def sweeps() -> Files:
@@ -65,7 +65,7 @@ def sweeps() -> Files:
     }
 
 
-def metrics(folder: str, file: str) -> Files:
+def metrics(name: str) -> Files:
     """The metrics of the one run of a sweep, as they are, for a run of which no weights are shipped."""
-    (found,) = ROOT.glob(f"runs/{folder}/*/metrics.csv")
-    return {file: found.read_bytes()}
+    (found,) = ROOT.glob(f"runs/{name}/*/metrics.csv")
+    return {f"data/companions/{name}-0.csv": found.read_bytes()}
