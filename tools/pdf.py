@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
 NAME = "assign-and-add.pdf"
 TOGETHER = "whole-book.html"  # the page that is printed, gone again when it is
-NOT_PRINTED = ("explorer", "lecturers/course")  # nothing without a screen, and nothing for readers
+NOT_PRINTED = ("pages/explorer", "teaching/lecturers/course")  # nothing without a screen, and nothing for readers
 # resolves once the fonts are there and every attention view has its maps
 DRAWN = """
 const resolve = arguments[0];

@@ -60,8 +60,8 @@ def test_pair_is_in_step(twin, notebook):
 
 
 def test_the_page_of_the_algorithm_is_in_step(root):
-    twin = jupytext.read(root / "algorithm.md")
-    notebook = nbformat.read(root / "algorithm.ipynb", as_version=4)
+    twin = jupytext.read(root / "pages/algorithm.md")
+    notebook = nbformat.read(root / "pages/algorithm.ipynb", as_version=4)
     assert [(c.cell_type, c.source) for c in notebook.cells] == [(c.cell_type, c.source) for c in twin.cells]
 
 
