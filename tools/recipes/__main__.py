@@ -12,8 +12,8 @@ from .recipe import ROOT, Recipe, follow
 
 
 def duration(minutes: float) -> str:
-    """Minutes as they are said."""
-    return f"{minutes:g} min" if minutes < 100 else f"{minutes / 60:.0f} h"
+    """Minutes as they are said; none are seconds."""
+    return "seconds" if not minutes else f"{minutes:g} min" if minutes < 100 else f"{minutes / 60:.0f} h"
 
 
 def told(recipe: Recipe) -> str:

@@ -40,7 +40,7 @@ def training(name: str, minutes: float, *lines: str, note: str = "") -> Recipe:
 
 
 def shipping(name: str, training: str, makes: str, *calls: Sequence) -> Recipe:
-    """A recipe that puts the runs of a training on their shelf; a call has the system, the runs, and the steps if not the last."""
+    """A recipe that puts the runs of a training on their shelf; each call has system, runs, and steps if not the last."""
     return Recipe(name, [makes], [training], 1, [partial(ship, *each) for each in calls])
 
 
