@@ -214,7 +214,6 @@ class Book:
             return f"<details>\n<summary>{title}</summary>\n\n{quoted(body)}\n\n</details>"
         return quoted(f"{heading}\n\n{body}")
 
-
     def _quiz(self, name, page):
         """A quiz: questions with a number, and each option as a fold that opens to its explanation."""
         parts = []
