@@ -1,20 +1,23 @@
 """Recipes: every shipped file is made by one of them, from runs that their command lines train; what is made is kept whole."""
 
+import io
 import shlex
 from fnmatch import fnmatchcase
 from functools import partial
 
+import joblib
 import pandas as pd
 import pytest
 from recipes import __main__ as command
+from recipes import branches, runs
 from recipes import recipe as module
-from recipes import runs
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, keep, order
 from small import CONFIG
 
 from assign_add_lib import train
 from assign_add_lib.__main__ import main
+from assign_add_lib.analysis import waits
 from assign_add_lib.engine import cli
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.engine.sweep import grid
@@ -109,6 +112,35 @@ def test_the_sweeps_are_joined_as_they_are_shipped(tmp_path, monkeypatch, name, 
     made = runs.sweeps()
     assert made[f"data/sweeps/{name}.csv"] == shipped_file(f"sweeps/{name}.csv").read_text()
     assert made["data/sweeps/beside.csv"] == shipped_file("sweeps/beside.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "make, keys",
+    [
+        (branches.of_seed_42, ["branch", "batches"]),
+        (branches.aside, ["draw", "share"]),
+        (branches.of_other_seeds, ["seed", "branch"]),
+        (branches.of_worlds, ["run", "branch"]),
+    ],
+)
+def test_branches_are_those_of_the_shipped_tables_in_their_order(make, keys, tmp_path, monkeypatch):
+    """And at the step at which they leave their runs."""
+    places = dict.fromkeys([*waits.PLACES, *branches.WORLD_COLUMNS], 0.5)
+
+    def branched(start, *_):
+        return pd.DataFrame([{"step": start, **places}])
+
+    for module_of_it in (branches.waits, branches.laboratory):
+        monkeypatch.setattr(module_of_it, "branched", branched)
+    monkeypatch.setattr(branches, "FOLDER", tmp_path)
+    monkeypatch.setattr(branches, "ROOT", tmp_path)
+    monkeypatch.setattr(branches, "load_world_run", lambda folder: 0)
+    monkeypatch.setattr(branches, "state_of", lambda seed, start: start)
+    with joblib.parallel_config("sequential"):
+        ((file, text),) = make().items()
+    made, shipped = pd.read_csv(io.StringIO(text)), pd.read_csv(shipped_file(file.removeprefix("data/")))
+    assert list(made.columns) == list(shipped.columns)
+    assert made[[*keys, "step"]].equals(shipped.drop_duplicates(keys)[[*keys, "step"]].reset_index(drop=True))
 
 
 @pytest.mark.parametrize(
