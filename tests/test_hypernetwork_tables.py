@@ -10,7 +10,17 @@ from assign_add_lib.companions.hypernetwork.analysis import at_fixed_questions, 
 from assign_add_lib.companions.hypernetwork.data import CONTEXT, HELD_OUT, SUPPORTS, Teacher
 from assign_add_lib.companions.hypernetwork.model import build
 from assign_add_lib.companions.hypernetwork.seeds import seeds
-from assign_add_lib.companions.hypernetwork.tables import ASKED, SCORED, TABLES, fairest, lasting, load_tables, unexplained
+from assign_add_lib.companions.hypernetwork.tables import (
+    ASKED,
+    SCORED,
+    TABLES,
+    Encoder,
+    fairest,
+    lasting,
+    load_tables,
+    mean_of_pairs,
+    unexplained,
+)
 from assign_add_lib.engine.scoreboard import load_board
 
 
@@ -80,7 +90,7 @@ def test_the_shipped_tables_agree_with_the_scoreboard_and_with_one_another():
 
 
 class Coder(torch.nn.Module):
-    """Writes the true code plus an error of the task, and one that changes with the examples."""
+    """Writes twice the true code plus an error of the task, and one that changes with the examples."""
 
     def __init__(self, z, of_task, changing):
         super().__init__()
@@ -94,9 +104,19 @@ class Coder(torch.nn.Module):
 
 
 def test_the_error_that_changes_with_the_examples_is_told_from_the_one_that_lasts(teacher):
-    z = teacher.sample(HELD_OUT, 60, rng(4)).z
+    z, encoder = teacher.sample(HELD_OUT, 60, rng(4)).z, object.__new__(Encoder)
+    encoder.teacher, encoder.to_latent = teacher, 2 * torch.eye(8)
     of_task = 0.3 * torch.randn(z.shape, generator=rng(5))
     for changing, share in ((0.0, 0.0), (0.3, 0.5), (0.6, 0.8)):
-        lasts, found = lasting(Coder(z, of_task, changing), teacher, 2 * torch.eye(8), z, draws=64)
+        encoder.network = Coder(z, of_task, changing)
+        lasts, found = lasting(encoder, z, draws=64)
         assert abs(found - share) < 0.03
         assert (lasts - of_task).abs().max() < 0.01 + changing * 5 / 8
+
+
+def test_errors_are_averaged_over_the_tasks_of_a_pair(teacher):
+    z = teacher.sample(HELD_OUT, 40, rng(6)).z
+    off = torch.randn(z.shape, generator=rng(7))
+    for task, found in enumerate(mean_of_pairs(off, z)):
+        same = [other for other in range(40) if torch.equal(z[task] > 0, z[other] > 0)]
+        torch.testing.assert_close(found, off[same].mean(0))

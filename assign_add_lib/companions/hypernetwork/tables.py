@@ -69,23 +69,23 @@ def errors(seed: ArmSeed) -> Numbers:
     those that both it and vanilla half solve.
     """
     tasks, table = seed.tasks(None), {}
-    true = tasks.queries[1]
-    found = all_answers(seed, tasks, seed.nearest(tasks))
-    off = {name: (each - true).flatten(1) for name, each in found.items()}
-    r2 = {name: r_squared(each, true) for name, each in found.items()}
-    alike = {name: cosine_similarity(error, off["blend"]) for name, error in off.items()}
-    half = {name: (each > HALF_RIGHT[0]) & (each < HALF_RIGHT[1]) for name, each in r2.items()}
-    for who, error in off.items():
-        both = half[who] & half["vanilla"]
-        table |= {
-            (who, "R²"): r2[who].mean().item(),
-            (who, "cosine with the blend"): alike[who].mean().item(),
-            (who, "cosine with the blend, R² 0.7 to 0.8"): alike[who][half[who]].mean().item(),
-            (who, "same tasks, how many"): both.sum().item(),
-            (who, "same tasks, cosine with the blend"): alike[who][both].mean().item(),
-            (who, "same tasks, vanilla's"): alike["vanilla"][both].mean().item(),
-            (who, "cosine with vanilla"): cosine_similarity(error, off["vanilla"]).mean().item(),
+    true, found = tasks.queries[1], all_answers(seed, tasks, seed.nearest(tasks))
+    off = {solver: (each - true).flatten(1) for solver, each in found.items()}
+    r2 = {solver: r_squared(each, true) for solver, each in found.items()}
+    alike = {solver: cosine_similarity(error, off["blend"]) for solver, error in off.items()}
+    half = {solver: (each > HALF_RIGHT[0]) & (each < HALF_RIGHT[1]) for solver, each in r2.items()}
+    for solver, error in off.items():
+        both = half[solver] & half["vanilla"]
+        measures = {
+            "R²": r2[solver].mean(),
+            "cosine with the blend": alike[solver].mean(),
+            "cosine with the blend, R² 0.7 to 0.8": alike[solver][half[solver]].mean(),
+            "same tasks, how many": both.sum(),
+            "same tasks, cosine with the blend": alike[solver][both].mean(),
+            "same tasks, vanilla's": alike["vanilla"][both].mean(),
+            "cosine with vanilla": cosine_similarity(error, off["vanilla"]).mean(),
         }
+        table |= {(solver, measure): value for measure, value in measures.items()}
     return table
 
 
@@ -111,17 +111,16 @@ def unexplained(teacher: Teacher, tasks: Tasks, given: Tensor, start: Tensor) ->
 
 def mixtures(seed: ArmSeed, n: int = 50) -> Numbers:
     """What the best code and the best sum leave unexplained of n tasks' answers, on held-out pairs and on the support's."""
-    teacher, table = seed.teacher, {}
-    for where in TOLD_APART:
+    table = {}
+    for where, solvers in TOLD_APART.items():
         support = HELD_OUT if where == "held-out pairs" else SUPPORTS["connected"]
         generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
-        tasks = teacher.sample(support, n, generator, queries=ASKED + SCORED)
+        tasks = seed.teacher.sample(support, n, generator, queries=ASKED + SCORED)
         nearest = seed.nearest(tasks)
-        for who, given in all_answers(seed, tasks, nearest).items():
-            if who not in TOLD_APART[where]:
-                continue
-            code, summed = unexplained(teacher, tasks, given, nearest)
-            table |= {(who, "code", where): code, (who, "sum", where): summed}
+        given = all_answers(seed, tasks, nearest)
+        for solver in solvers:
+            code, summed = unexplained(seed.teacher, tasks, given[solver], nearest)
+            table |= {(solver, "code", where): code, (solver, "sum", where): summed}
     return table
 
 
@@ -169,18 +168,41 @@ def unstructured(seed: ArmSeed, n: int = 200) -> Numbers:
     return {(name,): r_squared(network.executor(each, asked), true).mean() for name, each in used.items()}
 
 
-def lasting(network, teacher: Teacher, to: Tensor, z: Tensor, draws: int = 32) -> tuple[Tensor, float]:
+class Encoder:
+    """What an encoder writes for tasks, read in the basis of z; the basis is found on tasks of the support."""
+
+    def __init__(self, seed: ArmSeed):
+        known, self.network, self.teacher = seed.tasks("connected", 1000, 1), seed.run("hypernetwork").network(), seed.teacher
+        self.to_latent = to_latent(known.z, self.network.code(known.context))
+
+    def read(self, context: tuple[Tensor, Tensor]) -> Tensor:
+        """Codes (task, MODULES)."""
+        return self.network.code(context) @ torch.linalg.inv(self.to_latent)
+
+    def r_squared(self, code: Tensor, tasks: Tasks) -> Tensor:
+        """R^2 of each task, (task,), as the executor is given these codes."""
+        asked, true = tasks.queries
+        return r_squared(self.network.executor(code @ self.to_latent, asked), true)
+
+
+def lasting(encoder: Encoder, z: Tensor, draws: int = 32) -> tuple[Tensor, float]:
     """The mean error (task, MODULES) of written codes over redrawn examples, and the share of the squared error beside it.
 
-    The tasks z stay; each gets `draws` new sets of examples.  `to` takes true codes to latent ones.
+    The tasks z stay; each gets `draws` new sets of examples.
     """
     again = z.repeat_interleave(draws, 0)
     x = 2 * torch.rand(len(again), CONTEXT, INPUTS, generator=torch.Generator().manual_seed(9)) - 1
-    read = network.code((x, teacher.solve(again, x).y)) @ torch.linalg.inv(to)
-    off = (read - again).unflatten(0, (len(z), draws))
+    off = (encoder.read((x, encoder.teacher.solve(again, x).y)) - again).unflatten(0, (len(z), draws))
     mean = off.mean(1)
     changing = (off - mean[:, None]).square().sum() / (draws - 1)  # without bias: the mean was fitted to the draws
     return mean, (changing / off.square().mean(1).sum()).item()
+
+
+def mean_of_pairs(off: Tensor, z: Tensor) -> Tensor:
+    """The mean of errors (task, MODULES) over all tasks of the same pair, for each task."""
+    pair = (z > 0).float() @ 2.0 ** torch.arange(MODULES)  # a number for each pair
+    same = (pair[:, None] == pair).float()
+    return same @ off / same.sum(1, keepdim=True)
 
 
 def written(seed: ArmSeed, n: int = 2000, kept: int = 100) -> Numbers:
@@ -188,38 +210,30 @@ def written(seed: ArmSeed, n: int = 2000, kept: int = 100) -> Numbers:
 
     For `kept` of them, which part of the error lasts when the examples are drawn again.
     """
-    network = seed.run("hypernetwork").network()
-    known, new = seed.tasks("connected", 1000, 1), seed.tasks(None, n)
-    to = to_latent(known.z, network.code(known.context))
-    read = network.code(new.context) @ torch.linalg.inv(to)
+    encoder, new = Encoder(seed), seed.tasks(None, n)
+    some, read = Tasks(*(each[:kept] for each in new)), encoder.read(new.context)
     order = new.z.argsort(1, descending=True)  # stronger, weaker, the six others
     off = (read - new.z).gather(1, order)
-    mean = torch.cat([off[:, :2].mean(0), off[:, 2:].mean().expand(6)])
-    only_mean = new.z.scatter_add(1, order, mean.expand(n, -1))
+    mean = torch.cat([off[:, :2].mean(0), off[:, 2:].mean().expand(MODULES - 2)])
     ratio = 1 + off[:, 1] / new.z.gather(1, order)[:, 1]
     away, truly = (beyond(each, SUPPORTS["connected"]).sqrt() for each in (read, new.z))
-    asked, true = new.queries
-    pair = (new.z > 0).float() @ 2.0 ** torch.arange(MODULES)  # a number for each pair
-    same = (pair[:, None] == pair).float()
-    of_pair = same @ (read - new.z) / same.sum(1, keepdim=True)
-    r2 = [r_squared(network.executor(code @ to, asked), true) for code in (new.z, only_mean, new.z + of_pair, read)]
-    lasts, changing = lasting(network, seed.run("hypernetwork").teacher, to, new.z[:kept])
-    of_task = r_squared(network.executor((new.z[:kept] + lasts) @ to, asked[:kept]), true[:kept]).mean().item()
+    lasts, changing = lasting(encoder, some.z)
+    r2, of_task = encoder.r_squared(read, new), encoder.r_squared(some.z + lasts, some).mean()
     found = {
-        "R², true code": r2[0].mean().item(),
-        "R², its mean error only": r2[1].mean().item(),
-        "R², its pair's mean error only": r2[2].mean().item(),
-        "R², as written": r2[3].mean().item(),
+        "R², true code": encoder.r_squared(new.z, new).mean(),
+        "R², its mean error only": encoder.r_squared(new.z.scatter_add(1, order, mean.expand(n, -1)), new).mean(),
+        "R², its pair's mean error only": encoder.r_squared(new.z + mean_of_pairs(read - new.z, new.z), new).mean(),
+        "R², as written": r2.mean(),
         "R², its task's mean error only": of_task,
-        "share of the loss, task's mean error": (1 - of_task) / (1 - r2[3][:kept].mean().item()),
+        "share of the loss, task's mean error": (1 - of_task) / (1 - r2[:kept].mean()),
         "share of the squared error that changes with the examples": changing,
-        "stronger, written less true": mean[0].item(),
-        "weaker, written less true": mean[1].item(),
-        "each other, written less true": mean[2].item(),
-        "weaker, written / true, 5%": ratio.quantile(0.05).item(),
-        "weaker, written / true, 95%": ratio.quantile(0.95).item(),
-        "bent towards the support": 1 - (away.mean() / truly.mean()).item(),
-        "moved away": (away > truly).float().mean().item(),
+        "stronger, written less true": mean[0],
+        "weaker, written less true": mean[1],
+        "each other, written less true": mean[2],
+        "weaker, written / true, 5%": ratio.quantile(0.05),
+        "weaker, written / true, 95%": ratio.quantile(0.95),
+        "bent towards the support": 1 - away.mean() / truly.mean(),
+        "moved away": (away > truly).float().mean(),
     }
     return {(name,): value for name, value in found.items()}
 

@@ -8,19 +8,8 @@ from torch import Tensor
 
 from ...analysis.fourier import pair_spectrum
 from ...engine.tidy import Numbers, Table, for_each, labelled
-from .analysis import (
-    along_the_sum,
-    before_the_last,
-    best_frequencies,
-    exchange,
-    factor_gains,
-    operand_variances,
-    readings,
-    renumbered,
-    silence,
-    sums_without,
-    value_at,
-)
+from . import analysis
+from .analysis import before_the_last, renumbered
 from .data import FACTORS, FAN_IN, Graphs, write
 from .model import Network, run
 from .seeds import GRAPHS, NETWORKS, ReasoningSeed, pieces, share
@@ -65,7 +54,7 @@ def counted(things: Sized) -> range:
 
 def variances(seed: ReasoningSeed, name: str) -> Numbers:
     """How much each head's output at a definition varies with the operands, and which share of it with each."""
-    found = operand_variances(seed.network(name), with_three_operands(seed.graphs(1)))  # (layer, head, operand)
+    found = analysis.operand_variances(seed.network(name), with_three_operands(seed.graphs(1)))  # (layer, head, operand)
     whole = found.sum(2, keepdim=True)
     return labelled(torch.cat([found / whole, whole], 2), counted(found), counted(found[0]), VARIANCES)
 
@@ -73,7 +62,7 @@ def variances(seed: ReasoningSeed, name: str) -> Numbers:
 def gains(seed: ReasoningSeed, name: str) -> Numbers:
     """How much of the spread of each factor's embeddings the OV map of each head keeps."""
     network = seed.network(name)
-    found = torch.stack([factor_gains(network, layer) for layer in network.blocks[0].layers])
+    found = torch.stack([analysis.factor_gains(network, layer) for layer in network.blocks[0].layers])
     return labelled(found, counted(found), counted(found[0]), FACTORS)
 
 
@@ -104,8 +93,8 @@ def heads_of(network: Network) -> range:
 def followed(network: Network, graphs: Graphs, others: Graphs, layer: int, heads: Collection[int], places: Tensor) -> Tensor:
     """Whether the last sum is that of each group, 0 or 1, (graph, group), as heads read at `places` what they do in `others`."""
     (factors, here, _), (theirs, *_) = before_the_last(graphs), before_the_last(others)
-    given = readings(network, theirs, layer, places)
-    values = value_at(network, factors, here, exchange(layer, heads, places, given))
+    given = analysis.readings(network, theirs, layer, places)
+    values = analysis.value_at(network, factors, here, analysis.exchange(layer, heads, places, given))
     return (values[:, None] == sums_of_groups(graphs, others)).double()
 
 
@@ -136,8 +125,8 @@ def exchanges_of_graphs(seed: ReasoningSeed, name: str) -> Numbers:
     """The share of sums right as layer 1 reads at the sum what it reads there in the next graph, names and all."""
     network, (graphs, _) = seed.network(name), two_runs(seed)
     factors, here, _ = before_the_last(graphs)
-    given = readings(network, factors, 0, here).roll(1, 0)
-    values = value_at(network, factors, here, exchange(0, heads_of(network), here, given))
+    given = analysis.readings(network, factors, 0, here).roll(1, 0)
+    values = analysis.value_at(network, factors, here, analysis.exchange(0, heads_of(network), here, given))
     return {(): share(values == graphs.solution[:, -1])}
 
 
@@ -164,7 +153,7 @@ class OlderOperands:
         changed = self.factors.clone()
         for place, shift in shifts.items():
             changed[..., 3] = torch.where(self.places[place], (self.factors[..., 3] + shift) % self.modulus, changed[..., 3])
-        values = value_at(network, changed[chosen], self.here[chosen])
+        values = analysis.value_at(network, changed[chosen], self.here[chosen])
         return (values - self.graphs.solution[chosen, -1]) % self.modulus
 
 
@@ -200,26 +189,26 @@ def numbers_of_graphs(seed: ReasoningSeed) -> Numbers:
     return {(name,): number for name, number in named.items()}
 
 
-def right_by_count(seed: ReasoningSeed, network: Network, silent: dict[int, list[int]]) -> Tensor:
-    """Shares of last nodes right after the iteration that computes them, by how many they add; some heads silent, by layer."""
+def right_by_count(seed: ReasoningSeed, network: Network, layer: int = 0, silent: Collection[int] = ()) -> Tensor:
+    """Shares of last nodes right after the iteration that computes them, by how many they add, with some heads silent."""
     drawn, right = seed.graphs(1, 2 * GRAPHS), []
     for graphs in pieces(drawn):
         factors, here, _ = before_the_last(graphs)
-        alter = {site: at for layer, heads in silent.items() for site, at in silence(layer, heads, write(graphs).real).items()}
-        right.append(value_at(network, factors, here, alter) == graphs.solution[:, -1])
+        alter = analysis.silence(layer, silent, write(graphs).real)
+        right.append(analysis.value_at(network, factors, here, alter) == graphs.solution[:, -1])
     return torch.stack([torch.cat(right)[drawn.adds[:, -1] == many].double().mean() for many in COUNTS])
 
 
 def last_nodes(seed: ReasoningSeed, name: str) -> Numbers:
     """Shares of last nodes right after the iteration that computes them, by how many they add."""
-    return labelled(right_by_count(seed, seed.network(name), {}), COUNTS)
+    return labelled(right_by_count(seed, seed.network(name)), COUNTS)
 
 
 def silences(seed: ReasoningSeed, name: str) -> Numbers:
     """The same with a head at its mean over all tokens."""
     network = seed.network(name)
     heads, layers = heads_of(network), range(len(network.blocks[0].layers))
-    shares = [right_by_count(seed, network, {layer: [head]}) for layer, head in product(layers, heads)]
+    shares = [right_by_count(seed, network, layer, [head]) for layer, head in product(layers, heads)]
     return labelled(torch.stack(shares), counted(layers), counted(heads), COUNTS)
 
 
@@ -233,12 +222,12 @@ def counts(seed: ReasoningSeed, name: str) -> Numbers:
     heads, asked = heads_of(network), {many: drawn.rows(drawn.adds[:, -1] == many) for many in COUNTS}
     before = {many: before_the_last(graphs)[:2] for many, graphs in asked.items()}
     for layer in range(2):
-        read = {many: readings(network, factors, layer, here) for many, (factors, here) in before.items()}
+        read = {many: analysis.readings(network, factors, layer, here) for many, (factors, here) in before.items()}
         mean = {many: each.mean(0, keepdim=True) for many, each in read.items()}
         for group, many, told in product([*([head] for head in heads), heads], COUNTS, COUNTS):
             (factors, here), true = before[many], asked[many].solution[:, -1]
             for kind, given in (("mean", mean[told]), ("shift", read[many] + mean[told] - mean[many])):
-                values = value_at(network, factors, here, exchange(layer, group, here, given))
+                values = analysis.value_at(network, factors, here, analysis.exchange(layer, group, here, given))
                 row = layer + 1, listed(group, heads), kind, told, many
                 found[*row, "right"] = share(values == true)
                 if many == 1:
@@ -290,9 +279,9 @@ def waves(seed: ReasoningSeed, name: str) -> Numbers:
     numbers in random orders.
     """
     found = {}
-    for place, values in along_the_sum(seed.network(name)).items():
+    for place, values in analysis.along_the_sum(seed.network(name)).items():
         energy = pair_spectrum(values)
-        best, *relabelled = (best_frequencies(values.mean(1)[order]).median() for order in orders(seed))
+        best, *relabelled = (analysis.best_frequencies(values.mean(1)[order]).median() for order in orders(seed))
         shares = [energy[0].sum() + energy[:, 0].sum(), energy.diagonal()[1:].sum(), best, torch.stack(relabelled).mean()]
         found |= labelled(torch.stack(shares), [place], WAVES)
     return found
@@ -302,7 +291,7 @@ def sums_right(network: Network, removed: Sequence[Sequence[int]], orders: Seque
     """The share of sums right without some frequencies of the numbers in an order, mean over orders."""
     P = len(orders[0])
     sums = torch.arange(P)[:, None].add(torch.arange(P)) % P
-    right = [share(sums_without(network, each, order) == sums) for each, order in zip(removed, orders)]
+    right = [share(analysis.sums_without(network, each, order) == sums) for each, order in zip(removed, orders)]
     return sum(right) / len(right)
 
 
@@ -311,7 +300,7 @@ def frequencies(seed: ReasoningSeed, name: str) -> Numbers:
     without it in the neurons; *relabelled*: along the numbers in random orders.
     """
     found, network, (own, *others) = {}, seed.network(name), orders(seed)
-    logits, neurons = (pair_spectrum(along_the_sum(network)[place]) for place in ("logits", "neurons"))
+    logits, neurons = (pair_spectrum(analysis.along_the_sum(network)[place]) for place in ("logits", "neurons"))
     for k in range(1, len(own) // 2 + 1):
         found[k, "sum in logits"] = logits[k, k]
         found[k, "operand in neurons"] = neurons[k, 0] + neurons[0, k]
@@ -329,7 +318,7 @@ def by_size(values: Tensor, order: Tensor) -> list[int]:
 def largest_frequencies(seed: ReasoningSeed, name: str) -> Numbers:
     """Sums right with so many of the largest frequencies in the neurons alone; *relabelled*: with those of random orders."""
     found, network, tried = {}, seed.network(name), orders(seed)
-    smallest = [by_size(along_the_sum(network)["neurons"], order) for order in tried]
+    smallest = [by_size(analysis.along_the_sum(network)["neurons"], order) for order in tried]
     for kept in range(1, len(tried[0]) // 2):
         removed = [each[: len(each) - kept] for each in smallest]
         found[kept, "right"] = sums_right(network, removed[:1], tried[:1])
