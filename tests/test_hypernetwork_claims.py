@@ -1,20 +1,15 @@
 """Composing in context: the claims, and what is shipped against what was expected."""
 
 import math
-from dataclasses import replace
-from functools import cache
-from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 import torch
+from arms import FakeSeed, fake_load
 from small import assert_the_same
 
-from assign_add_lib.companions.hypernetwork import analysis
 from assign_add_lib.companions.hypernetwork.claims import CLAIMS, LATER, SOURCE
-from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS
 from assign_add_lib.companions.hypernetwork.model import Bottleneck, Vanilla
-from assign_add_lib.companions.hypernetwork.seeds import SEEDS, ArmSeed, seeds
+from assign_add_lib.companions.hypernetwork.seeds import SEEDS, seeds
 from assign_add_lib.companions.hypernetwork.training import GRID, ArmConfig, ArmLearner, ArmRun, load_arm
 from assign_add_lib.engine.scoreboard import claim_values, load_board
 from assign_add_lib.engine.sweep import grid
@@ -22,23 +17,6 @@ from assign_add_lib.engine.sweep import grid
 ID, OOD = "in distribution", "out of distribution"
 CONFIGS = {seed: grid(ArmConfig, [{**part, "seed": [seed]} for part in GRID]) for seed in SEEDS}
 NAMES = {seed: list(CONFIGS[seed]) for seed in SEEDS}
-
-
-class FakeSeed(ArmSeed):
-    """A seed of untrained runs with made-up metrics, on few tasks."""
-
-    def tasks(self, support, n=0, stream=0):
-        return super().tasks(support, 60, stream)
-
-
-@cache
-def fake_load(name):
-    """An untrained run of the book; KeyError for a name that it does not train."""
-    config = replace(CONFIGS[0][name], d_model=16, layers=1)
-    number = NAMES[0].index(name)
-    metrics = pd.DataFrame({ID: [0.1, 0.3 + 0.01 * number, 0.9], OOD: [0.1, 0.2, 0.5 + 0.02 * number**2]}, index=[0, 4000, 8000])
-    network = {"config": config, "teacher": config.teacher(), "network": lambda: config.network().requires_grad_(False)}
-    return SimpleNamespace(metrics=metrics, **network)
 
 
 def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
@@ -71,27 +49,6 @@ def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
     assert set(values) - set(slow) == {"refined codes compose"} | probes
     assert len(LATER) == 5 and set(LATER) < set(values)
     assert all(set(claim.seen) == set(seeds()) for claim in CLAIMS if claim.name in LATER)
-
-
-def test_legible_is_what_a_probe_fitted_in_distribution_reads_in_and_out_of_it(monkeypatch):
-    """Here a stream that holds the code of every pair in the support, and of held-out pairs the first four modules alone."""
-    half = torch.arange(8) < 4
-
-    def held(network, tasks):
-        known = torch.tensor([tuple(code.nonzero().flatten().tolist()) in SUPPORTS["connected"] for code in tasks.z])
-        return {"reading token": [torch.zeros(len(known), 8), torch.where(known[:, None] | half, tasks.z, 0.0)]}
-
-    monkeypatch.setattr(analysis, "streams", held)
-    inside, outside = ArmSeed(0, load=fake_load).legible("vanilla")
-    assert inside > 0.999 and 0.2 < outside < 0.5
-
-
-def test_floors_are_below_what_knows_the_modules():
-    seed = FakeSeed(0, load=fake_load)
-    assert set(seed.floors) == {"ridge regression", "kernel regression", "nearest seen task"}
-    assert all(0 < value < 0.7 for value in seed.floors.values())
-    assert not torch.equal(seed.tasks(None).x, seed.tasks(None, stream=1).x)
-    assert {tuple(code.nonzero().flatten().tolist()) for code in seed.tasks(None).z} == set(HELD_OUT)
 
 
 def test_the_shipped_runs_are_those_of_the_grid():

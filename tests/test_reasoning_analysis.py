@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from assign_add_lib.companions.reasoning import analysis
-from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, sample_graphs, text, write
+from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, graphs_of, sample_graphs, text, write
 from assign_add_lib.companions.reasoning.model import Network, run
 from assign_add_lib.companions.reasoning.training import ArmConfig, at_definitions, iterations
 
@@ -32,13 +32,6 @@ def network():
 
 def graphs(n=12, nodes=6, seed=2):
     return sample_graphs(n, nodes, rng(seed), SMALL)
-
-
-def test_renumbered_graphs_differ_in_their_leaves_alone():
-    one = graphs()
-    other = analysis.renumbered(one, rng(3))
-    assert all(torch.equal(getattr(one, name), getattr(other, name)) for name in ("names", "operands", "depths"))
-    assert not torch.equal(one.numbers, other.numbers) and not other.numbers[~one.leaf].any()
 
 
 @pytest.mark.parametrize("arm", ["continuous", "discrete"])
@@ -238,19 +231,12 @@ def test_along_the_sum_is_the_network_on_every_pair(network):
     found = analysis.along_the_sum(network)
     assert {name: tuple(each.shape[:2]) for name, each in found.items()} == dict.fromkeys(found, (5, 5))
     torch.testing.assert_close(found["after the ReLU"], found["neurons"].clamp(min=0))
-    for x in range(5):
-        for y in range(5):
-            one = analysis.all_pairs(SMALL)._replace(
-                names=torch.tensor([[0, 1, 2]]), numbers=torch.tensor([[x, y, 0]]),
-                operands=torch.tensor([[[-1, -1, -1], [-1, -1, -1], [0, 1, -1]]]), depths=torch.tensor([[1, 1, 2]]),
-            )  # fmt: skip
-            tokens = write(one)
-            held = torch.tensor([[x, y, 5]])
-            resid = network.embed(tokens.holding(held, held))
-            before = network.blocks[0].layers[0](resid)
-            logits = network.value(network(resid))[0, 12, :5]
-            torch.testing.assert_close(found["logits"][x, y], logits)
-            torch.testing.assert_close(found["stream before"][x, y], before[0, 12])
+    for x, y in product(range(5), range(5)):
+        one = graphs_of([[], [], [0, 1]], 1, rng(0), SMALL)._replace(names=torch.tensor([[0, 1, 2]]))
+        held = torch.tensor([[x, y, 5]])
+        resid = network.embed(write(one._replace(numbers=held * one.leaf)).holding(held, held))
+        torch.testing.assert_close(found["logits"][x, y], network.value(network(resid))[0, 12, :5])
+        torch.testing.assert_close(found["stream before"][x, y], network.blocks[0].layers[0](resid)[0, 12])
     last = network.blocks[0].layers[1]
     after = found["stream after"] + found["after the ReLU"] @ last.mlp[2].weight.T + last.mlp[2].bias
     torch.testing.assert_close(network.value(network.blocks[0].norm(after))[..., :5], found["logits"])

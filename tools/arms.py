@@ -1,4 +1,4 @@
-"""Measure the shipped runs of a companion, into data/companions/NAME.csv: `python tools/arms.py NAME [MEASURE ...]`.
+"""Measure the shipped runs of a companion, into data/companions/: `python tools/arms.py NAME [MEASURE ...]`.
 
 With the names of some measures it measures these anew and keeps what the table has of the others.
 """
@@ -8,24 +8,26 @@ import sys
 import pandas as pd
 import torch
 
-from assign_add_lib.companions.hypernetwork import claims
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
-from assign_add_lib.companions.reasoning import seeds
 from assign_add_lib.companions.reasoning import tables as reasoning
 from assign_add_lib.companions.rules import seeds as rules_seeds
 from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.engine.files import write_atomic
 from assign_add_lib.engine.manifest import data_folder, write_manifest
 
-COMPANIONS = {
-    "hypernetwork": (hypernetwork, claims.seeds),
-    "reasoning": (reasoning, seeds.seeds),
-    "rules": (rules, rules_seeds.seeds),
-}
+COMPANIONS = {"rules": (rules, rules_seeds.seeds)}
+TABLES = {"hypernetwork": hypernetwork, "reasoning": reasoning}  # one file a table
 
 
 @torch.no_grad()
 def main(name: str, *chosen: str):
+    if name in TABLES:
+        for table in chosen or TABLES[name].TABLES:
+            file, rows = TABLES[name].SHIPPED.format(table), TABLES[name].measured(table)
+            write_atomic(data_folder() / file, rows.to_csv(index=False, float_format="%.4f", lineterminator="\n"))
+            write_manifest(made=[file])
+            print(table, flush=True)
+        return
     tables, seeds = COMPANIONS[name]
     columns = {}
     for seed, runs in seeds().items():
