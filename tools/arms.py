@@ -12,15 +12,12 @@ from assign_add_lib.companions.hypernetwork import claims
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
 from assign_add_lib.companions.reasoning import seeds
 from assign_add_lib.companions.reasoning import tables as reasoning
-from assign_add_lib.companions.rules import seeds as rules_seeds
-from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.engine.files import write_atomic
 from assign_add_lib.engine.manifest import data_folder, write_manifest
 
 COMPANIONS = {
     "hypernetwork": (hypernetwork, claims.seeds),
     "reasoning": (reasoning, seeds.seeds),
-    "rules": (rules, rules_seeds.seeds),
 }
 
 
