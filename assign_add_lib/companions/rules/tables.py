@@ -169,10 +169,11 @@ def by_question(seed: RuleSeed) -> Measured:
     """
     by = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(3))  # as in `wrong_example`
     for match, rows in seed.by_match().items():
-        for (arm, answer), (zero, asked) in product(seed.answering.items(), by_zero(rows.inputs[:, -1]).items()):
+        for arm, answer in seed.answering.items():
             before, _, moved = analysis.following(answer, rows, torch.full_like(by, MATCH), by)
-            share = _share(moved[before & asked]) if match == "one match" else float("nan")
-            yield {"arm": arm, "match": match, "question": zero, "right": _share(before[asked]), "moved": share}
+            for zero, asked in by_zero(rows.inputs[:, -1]).items():
+                share = _share(moved[before & asked]) if match == "one match" else float("nan")
+                yield {"arm": arm, "match": match, "question": zero, "right": _share(before[asked]), "moved": share}
 
 
 def _two_latest(rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
