@@ -117,14 +117,15 @@ def wider_vanilla():
 
 
 def errors_of_a_blend():
-    cosine = hypernetwork.load_table().loc["errors"].xs("cosine with the blend", level=1)
+    cosine = hypernetwork.load_tables()["errors"].xs("cosine with the blend", level="measure")
     return "a blend" if (cosine.loc["vanilla"] - cosine.loc["hypernetwork"]).min() >= 0.1 else "no blend"
 
 
 def mixtures():
-    left = hypernetwork.load_table().loc["mixtures"].mean(axis=1)
+    left = hypernetwork.load_tables()["mixtures"].mean(axis=1)
     code, known, by_sum = (
-        left.xs(each, level=1) for each in ("code, held-out pairs", "code, in distribution", "sum, held-out pairs")
+        left.xs(each, level=("fitted", "tasks"))
+        for each in (("code", "held-out pairs"), ("code", "in distribution"), ("sum", "held-out pairs"))
     )
     if code["vanilla"] <= 2 * known["vanilla"]:
         return "mixes"
@@ -137,22 +138,22 @@ def more_steps():
 
 
 def by_heart(some, others, level):
-    shares = rules.load_table().loc["zeros"].xs("2 lines", level="column")[["seed-1", "seed-2"]]
-    held = shares.loc[f"four layers, {some}"] - shares.loc[f"four layers, {others}"] >= level
+    shares = rules.load_table("lines")["right"][["seed-1", "seed-2"]].xs(("four layers", 2), level=("arm", "lines"))
+    held = shares.loc[some] - shares.loc[others] >= level
     return f"{WORDS[held.sum()]} of two"
 
 
 def rules_with_0():
-    return by_heart("seen tasks, with a 0", "seen tasks, without a 0", 0.3)
+    return by_heart(("seen tasks", "with a 0"), ("seen tasks", "without a 0"), 0.3)
 
 
 def rules_of_training():
-    return by_heart("seen tasks, without a 0", "unseen tasks, without a 0", 0.05)
+    return by_heart(("seen tasks", "without a 0"), ("unseen tasks", "without a 0"), 0.05)
 
 
 def ends(arm):
     """What an arm of seed 0 has right of unseen tasks at the last step."""
-    return rules.load_table().loc[("course", f"{arm}, unseen tasks", "last"), "seed-0"]
+    return rules.load_table("course").loc[(arm, "unseen tasks"), ("last", "seed-0")]
 
 
 def order_of_lessons():
@@ -166,8 +167,8 @@ def rectangles():
 def number_of_tasks():
     ways = []
     for arm in (*(f"{n} tasks" for n in seeds.FEWER), "four layers"):
-        of = seeds.seeds()["seed-0"].run(arm).split
-        asked = data.draw_questions(2000, SHOTS, of.p, of.unseen, of.shown, of.shown, torch.Generator().manual_seed(1))
+        of = seeds.RuleSeed(0).run(arm).split
+        asked = data.draw_set("unseen tasks", of, 2000, SHOTS, torch.Generator().manual_seed(1))
         matched = solvers.accuracy(solvers.ratio_matching(asked)[:, -1], asked.answers[:, -1]).mean().item()
         ways.append((ends(arm) - 1 / of.p) / (matched - 1 / of.p))
     rises = min(later - sooner for sooner, later in zip(ways, ways[1:])) >= -0.05

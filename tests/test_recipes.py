@@ -209,7 +209,7 @@ def test_a_recipe_is_followed_after_the_trainings_that_it_needs(checkout, own_da
     [
         (["scorebored"], "there is no recipe scorebored; there are: train-study, "),
         (["causes", "one"], "causes is made whole; it takes no parts"),
-        (["rules", "one"], "there is no measure one of rules; there are: "),
+        (["rules", "one"], "there is no table one of rules; there are: "),
         (["laboratory", "mars"], "there is no world mars; there are: "),
     ],
 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from .branches import aside, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
-from .measured import causal, companion, histories, history_again, laboratory, parts
+from .measured import causal, companion, histories, history_again, laboratory, numbers_known
 from .pictures import introduction, pictures
 from .reading import doubles, module
 from .recipe import Recipe
@@ -130,10 +130,10 @@ TABLE = [
         for name, minutes in {"steps": 2, "batches": 1, "embeddings": 2, "samples": 2}.items()
     ),
     *(
-        Recipe(name, [f"data/companions/{name}.csv"], [f"{name}-runs"], minutes, [partial(companion, name)], parts=True)
-        for name, minutes in {"reasoning": 90, "hypernetwork": 4, "rules": 34}.items()
+        Recipe(name, [f"data/companions/{name}-tables/{which}"], [f"{name}-runs"], each, [partial(companion, name)], parts=True)
+        for name, which, each in (("reasoning", "*", 90), ("hypernetwork", "*", 4), ("rules", "[!n]*", 34))
     ),
-    Recipe("rules-parts", ["data/companions/rules-parts.csv"], ["train-rules", "rules-runs"], 1, [parts]),
+    Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
     Recipe(

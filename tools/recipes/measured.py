@@ -8,14 +8,10 @@ import torch
 from assign_add_lib.analysis.causal import causes
 from assign_add_lib.analysis.controls import controls
 from assign_add_lib.analysis.history import history, history_text
-from assign_add_lib.companions.hypernetwork import claims as hypernetwork_claims
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
-from assign_add_lib.companions.reasoning import seeds as reasoning_seeds
 from assign_add_lib.companions.reasoning import tables as reasoning
-from assign_add_lib.companions.rules import seeds as rules_seeds
 from assign_add_lib.companions.rules import tables as rules
-from assign_add_lib.companions.rules.data import draw_questions
-from assign_add_lib.companions.rules.training import SHOTS, RuleConfig, RuleRun
+from assign_add_lib.companions.rules.training import RuleRun
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.laboratory.page import keep
 from assign_add_lib.laboratory.predictions import SEEDS, Plan, measured, read_plan, shipped_plans
@@ -24,13 +20,13 @@ from assign_add_lib.training import Run, load_run, shipped_runs
 
 from .recipe import ROOT, Files, text_of
 
-COMPANIONS = {
-    "hypernetwork": (hypernetwork, hypernetwork_claims.seeds),
-    "reasoning": (reasoning, reasoning_seeds.seeds),
-    "rules": (rules, rules_seeds.seeds),
+UNSHIPPED = "numbers_known"  # the table of rules from examples that asks for runs whose weights are not shipped
+COMPANIONS = {  # names of the tables, where they lie, and what measures one
+    "hypernetwork": (hypernetwork.TABLES, hypernetwork.SHIPPED, hypernetwork.measured),
+    "reasoning": (reasoning.TABLES, reasoning.SHIPPED, reasoning.measured),
+    "rules": ([name for name in rules.MEASURES if name != UNSHIPPED], rules.SHIPPED, rules.make_table),
 }
 WORLDS = ROOT / "runs/laboratory"
-ROWS = 3000  # of each kind in `parts`
 
 
 def causal() -> Files:
@@ -71,43 +67,23 @@ def history_again() -> Files:
 
 
 @torch.no_grad()
-def companion(name: str, *chosen: str) -> Files:
-    """What a chapter of part IV measures on the shipped runs of its system: all measures, or some and the rest as it stands."""
-    tables, seeds = COMPANIONS[name]
-    if unknown := [each for each in chosen if each not in tables.MEASURES]:
-        raise ValueError(f"there is no measure {unknown[0]} of {name}; there are: {', '.join(tables.MEASURES)}")
-    columns = {}
-    for seed, runs in seeds().items():
-        found = {measure: pd.Series(tables.MEASURES[measure](runs)) for measure in chosen or tables.MEASURES}
-        columns[seed] = pd.concat(found, names=["measure", "row", "column"])
-    table = pd.DataFrame(columns)
-    if chosen:
-        known = tables.load_table()
-        table = pd.concat([known[~known.index.isin(chosen, level="measure")], table])
-        table = pd.concat([table.loc[[measure]] for measure in tables.MEASURES])
-    return {f"data/{tables.SHIPPED}": text_of(table, "%.4f", index=True)}
+def companion(system: str, *chosen: str) -> Files:
+    """What a chapter of part IV measures on the shipped runs of its system: all tables, or some."""
+    names, shipped, measure = COMPANIONS[system]
+    if unknown := [name for name in chosen if name not in names]:
+        raise ValueError(f"there is no table {unknown[0]} of {system}; there are: {', '.join(names)}")
+    return {f"data/{shipped.format(name)}": text_of(measure(name), "%.4f") for name in chosen or names}
 
 
 @torch.no_grad()
-def parts() -> Files:
-    """How often unseen tasks of rules from examples are right, by whether training showed both of their numbers.
+def numbers_known() -> Files:
+    """How often unseen tasks of rules from examples are right, by whether training showed both of their numbers."""
 
-    For fewer tasks in training as well, on runs whose weights are not shipped.
-    """
-    table = []
-    for tasks in (*rules_seeds.FEWER, RuleConfig.tasks):
-        name = RuleConfig(seed=rules_seeds.SEEDS[0], tasks=tasks).name
-        run = RuleRun.open(ROOT / "runs/rules" / name if tasks in rules_seeds.FEWER else name)
-        split, network = run.split, run.network()
-        known = torch.stack([torch.isin(split.unseen[:, i], split.seen[:, i]) for i in range(2)], 1).all(1)
-        for words, which in (("both known", known), ("not both", ~known)):
-            row = {"tasks": tasks, "unseen": words, "rules": int(which.sum()), "right": float("nan")}
-            if which.any():
-                generator = torch.Generator().manual_seed(0)
-                rows = draw_questions(ROWS, SHOTS, split.p, split.unseen[which], split.shown, split.shown, generator)
-                row["right"] = (network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]).double().mean().item()
-            table.append(row)
-    return {"data/companions/rules-parts.csv": text_of(pd.DataFrame(table), "%.4f")}
+    def load(name: str) -> RuleRun:
+        shipped = RuleRun.open(name)
+        return shipped if shipped.steps else RuleRun.open(ROOT / "runs/rules" / name)
+
+    return {f"data/{rules.SHIPPED.format(UNSHIPPED)}": text_of(rules.make_table(UNSHIPPED, load), "%.4f")}
 
 
 def decided(plan: Plan) -> pd.DataFrame:
