@@ -18,21 +18,22 @@ def embedding_table(weights: Weights) -> Tensor:
     return torch.cat([weights.W_E, weights.W_pos])
 
 
-def _check_layer(layer: int) -> None:
-    if layer not in (1, 2):
-        raise ValueError(f"the layers are 1 and 2, not {layer!r}")
-
-
 def QK(weights: Weights, layer: int) -> Tensor:
-    """W_Q W_K^T / sqrt(d_head) of layer 1 or 2, (d_model, d_model): queries on the left, keys on the right."""
-    _check_layer(layer)
-    return weights.W_Q[layer - 1] @ weights.W_K[layer - 1].T / math.sqrt(weights.W_Q.shape[-1])
+    """W_Q W_K^T / sqrt(d_head) of a layer, (d_model, d_model) or one for each head: queries on the left, keys on the right."""
+    W_Q, W_K = _of_layer(layer, weights.W_Q, weights.W_K)
+    return W_Q @ W_K.mT / math.sqrt(W_Q.shape[-1])
 
 
 def OV(weights: Weights, layer: int) -> Tensor:
-    """W_V W_O of layer 1 or 2, (d_model, d_model): what attention moves."""
-    _check_layer(layer)
-    return weights.W_V[layer - 1] @ weights.W_O[layer - 1]
+    """W_V W_O of a layer, (d_model, d_model) or one for each head: what attention moves."""
+    W_V, W_O = _of_layer(layer, weights.W_V, weights.W_O)
+    return W_V @ W_O
+
+
+def _of_layer(layer: int, *matrices: Tensor) -> list[Tensor]:
+    if layer not in range(1, len(matrices[0]) + 1):
+        raise ValueError(f"the layers are 1 to {len(matrices[0])}, not {layer!r}")
+    return [each[layer - 1] for each in matrices]
 
 
 def qk_table(weights: Weights) -> Tensor:

@@ -1,6 +1,7 @@
-"""The network: its weights, the plain forward on one page, and its twin in TransformerLens."""
+"""The network: its weights, the one plain forward, in which any site may be altered, and its twin in TransformerLens."""
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -15,8 +16,9 @@ from .task import STUDY, Task
 class Weights:
     """Every weight of the 2-layer, 1-head transformer, named as TransformerLens names them.
 
-    Vectors are rows: x @ W.  The first axis of the attention matrices is the layer; layer 1 has no MLP.
-    There are no biases and no normalisation.  Raises ValueError where shapes do not fit each other.
+    Vectors are rows: x @ W.  The first axis of the attention matrices is the layer; the MLP stands after the last one.
+    There are no biases and no normalisation.  Networks of the laboratory may have other numbers of layers, and a second
+    axis for the head, (layer, head, d_model, d_head).  Raises ValueError where shapes do not fit each other.
 
     >>> weights = Weights.init(Task(n_numbers=5, n_variables=3, length=10), seed=0, d_model=16, d_mlp=32)
     >>> weights.W_E.shape, weights.W_in.shape
@@ -37,24 +39,36 @@ class Weights:
     W_U: Tensor  # (d_model, N) unembedding onto the numbers
 
     def __post_init__(self):
-        d_model, d_head, d_mlp = self.d_model, self.W_Q.shape[-1], self.W_in.shape[-1]
-        shapes = weight_shapes(len(self.W_E), len(self.W_pos), self.W_U.shape[-1], d_model, d_head, d_mlp)
-        for name, shape in shapes.items():
+        sizes = len(self.W_E), len(self.W_pos), self.W_U.shape[-1], self.d_model, self.W_Q.shape[-1], self.W_in.shape[-1]
+        for name, shape in weight_shapes(*sizes, *self.W_Q.shape[:-2]).items():
             if tuple(getattr(self, name).shape) != shape:
                 raise ValueError(f"{name} has shape {tuple(getattr(self, name).shape)}; the other weights ask for {shape}")
 
     @classmethod
     def init(cls, task: Task = STUDY, seed: int = 0, d_model: int = 128, d_mlp: int = 512) -> "Weights":
         """Draw every weight from a normal of mean 0 and standard deviation 0.8 / sqrt(d_model)."""
-        generator = torch.Generator().manual_seed(seed)
-        shapes = weight_shapes(task.d_vocab, task.length, task.n_numbers, d_model, d_model, d_mlp)
-        scale = 0.8 / math.sqrt(d_model)
+        return cls.drawn(weight_shapes(task.d_vocab, task.length, task.n_numbers, d_model, d_model, d_mlp), seed)
+
+    @classmethod
+    def drawn(cls, shapes: dict[str, tuple[int, ...]], seed: int) -> "Weights":
+        """The same for weights of any of these shapes, by name."""
+        generator, scale = torch.Generator().manual_seed(seed), 0.8 / math.sqrt(shapes["W_E"][1])
         return cls(**{name: scale * torch.randn(shape, generator=generator) for name, shape in shapes.items()})
 
     @property
     def d_model(self) -> int:
         """Width of the residual stream."""
         return self.W_E.shape[-1]
+
+    @property
+    def n_layers(self) -> int:
+        """Number of layers of attention."""
+        return len(self.W_Q)
+
+    def by_head(self, name: str) -> Tensor:
+        """The matrices of attention of this name with their axis for the head, (layer, head, ...), also where there is one."""
+        matrices = getattr(self, name)
+        return matrices if matrices.dim() == 4 else matrices[:, None]
 
     @cached_property
     def task(self) -> Task:
@@ -80,17 +94,18 @@ class Weights:
     def to_transformer_lens(self):
         """The same network as a TransformerLens 4 bridge, whose `blocks[0]` is our layer 1.
 
-        What this network lacks, all biases and the first MLP, is there as zeros.
+        What this network lacks, all biases and the MLPs but the last, is there as zeros.
         """
         from transformer_lens import TransformerBridge
         from transformer_lens.config import TransformerBridgeConfig
 
+        _, n_heads, d_model, d_head = self.by_head("W_Q").shape
         config = TransformerBridgeConfig(
-            d_model=self.d_model,
-            d_head=self.W_Q.shape[-1],
+            d_model=d_model,
+            d_head=d_head,
             d_mlp=self.W_in.shape[-1],
-            n_layers=2,
-            n_heads=1,
+            n_layers=self.n_layers,
+            n_heads=n_heads,
             n_ctx=len(self.W_pos),
             d_vocab=len(self.W_E),
             d_vocab_out=self.W_U.shape[-1],
@@ -99,57 +114,149 @@ class Weights:
         )
         bridge = TransformerBridge.boot_native(config).to(self.W_E.dtype, print_details=False)
         state = {name: torch.zeros_like(theirs) for name, theirs in bridge.state_dict().items()}
-        bridge.load_state_dict(state | _lens_state(self.tensors()))
+        bridge.load_state_dict(state | self._lens_state())
         return bridge.eval()
+
+    def _lens_state(self) -> dict[str, Tensor]:
+        """The weights under their names in TransformerLens, which keeps linear maps as nn.Linear does, transposed."""
+        last = f"blocks.{self.n_layers - 1}.mlp"
+        state = {"embed.weight": self.W_E, "pos_embed.weight": self.W_pos, "unembed.weight": self.W_U.T}
+        state |= {f"{last}.in.weight": self.W_in.T, f"{last}.out.weight": self.W_out.T}
+        for layer in range(self.n_layers):
+            for part in "QKV":  # (head, d_model, d_head) -> (head * d_head, d_model)
+                state[f"blocks.{layer}.attn.{part.lower()}.weight"] = self.by_head(f"W_{part}")[layer].mT.flatten(0, 1)
+            state[f"blocks.{layer}.attn.o.weight"] = self.by_head("W_O")[layer].flatten(0, 1).T
+        return {name: matrix.detach() for name, matrix in state.items()}
 
     @classmethod
     def from_transformer_lens(cls, bridge) -> "Weights":
-        """Read the weights back; ValueError if the bridge uses a bias or a first MLP, which this network lacks."""
+        """Read the weights back; ValueError if the bridge uses a bias or an MLP before the last, which this network lacks."""
         state = {name: theirs.detach().clone() for name, theirs in bridge.state_dict().items()}
-        tensors = {}
-        for name, (ours, _, transposed) in LENS_NAMES.items():
-            matrix = state.pop(name)
-            tensors.setdefault(ours, []).append(matrix.T if transposed else matrix)
+        heads, last = bridge.cfg.n_heads, f"blocks.{bridge.cfg.n_layers - 1}.mlp"
+
+        def layered(part: str) -> Tensor:
+            matrices = torch.stack([state.pop(f"blocks.{layer}.attn.{part}.weight").T for layer in range(bridge.cfg.n_layers)])
+            if heads == 1:
+                return matrices
+            return matrices.unflatten(1, (heads, -1)) if part == "o" else matrices.unflatten(2, (heads, -1)).transpose(1, 2)
+
+        tensors = {
+            "W_E": state.pop("embed.weight"),
+            "W_pos": state.pop("pos_embed.weight"),
+            **{f"W_{part.upper()}": layered(part) for part in "qkvo"},
+            "W_in": state.pop(f"{last}.in.weight").T,
+            "W_out": state.pop(f"{last}.out.weight").T,
+            "W_U": state.pop("unembed.weight").T,
+        }
         for name, rest in state.items():
             if rest.any():
-                raise ValueError(f"{name} is not zero; this network has no biases and no MLP in layer 1")
-        layered = ("W_Q", "W_K", "W_V", "W_O")
-        return cls(**{name: torch.stack(each) if name in layered else each[0] for name, each in tensors.items()})
+                raise ValueError(f"{name} is not zero; this network has no biases and no MLP before the last layer")
+        return cls(**tensors)
 
 
-# TransformerLens keeps linear maps as nn.Linear does, transposed: name -> (our name, layer, transposed)
-LENS_NAMES = {
-    "embed.weight": ("W_E", None, False),
-    "pos_embed.weight": ("W_pos", None, False),
-    **{f"blocks.{layer}.attn.{part.lower()}.weight": (f"W_{part}", layer, True) for layer in (0, 1) for part in "QKVO"},
-    "blocks.1.mlp.in.weight": ("W_in", None, True),
-    "blocks.1.mlp.out.weight": ("W_out", None, True),
-    "unembed.weight": ("W_U", None, True),
-}
+ATTENTION = ("W_Q", "W_K", "W_V", "W_O")
 
 
-def _lens_state(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The weights under their names in TransformerLens, in its layout."""
-    state = {}
-    for name, (ours, layer, transposed) in LENS_NAMES.items():
-        matrix = tensors[ours].detach() if layer is None else tensors[ours][layer].detach()
-        state[name] = matrix.T if transposed else matrix
-    return state
-
-
-def weight_shapes(d_vocab: int, length: int, n_numbers: int, d_model: int, d_head: int, d_mlp: int) -> dict[str, tuple]:
-    """The shape of every weight, by name."""
+def weight_shapes(
+    d_vocab: int, length: int, n_numbers: int, d_model: int, d_head: int, d_mlp: int, layers: int = 2, heads: int | None = None
+) -> dict[str, tuple[int, ...]]:
+    """The shape of every weight, by name; attention has an axis for the head where `heads` is given."""
+    each = (layers,) if heads is None else (layers, heads)
     return {
         "W_E": (d_vocab, d_model),
         "W_pos": (length, d_model),
-        "W_Q": (2, d_model, d_head),
-        "W_K": (2, d_model, d_head),
-        "W_V": (2, d_model, d_head),
-        "W_O": (2, d_head, d_model),
+        "W_Q": (*each, d_model, d_head),
+        "W_K": (*each, d_model, d_head),
+        "W_V": (*each, d_model, d_head),
+        "W_O": (*each, d_head, d_model),
         "W_in": (d_model, d_mlp),
         "W_out": (d_mlp, d_model),
         "W_U": (d_model, n_numbers),
     }
+
+
+class Pass(NamedTuple):
+    """One pass of the network: the logits at the last position, and what every site held on the way."""
+
+    logits: Tensor  # (batch, N)
+    sites: dict[str, Tensor]  # by TransformerLens' names of hooks, in the order in which they arise
+
+    @property
+    def answers(self) -> Tensor:
+        """The likeliest number (batch,)."""
+        return self.logits.argmax(1)
+
+    def __getitem__(self, site: str) -> Tensor:
+        """What a site held, as `run` tells its shape."""
+        return self.sites[site]
+
+
+Alter = Mapping[str, Callable[[Tensor], Tensor]]
+
+
+def site_names(layers: int = 2) -> tuple[str, ...]:
+    """The names of all sites of a network, in the order in which they arise."""
+    last, attention = f"blocks.{layers - 1}", ("hook_q", "hook_k", "hook_attn_scores", "hook_pattern", "hook_v", "hook_z")
+    names = ["hook_embed", "hook_pos_embed"]
+    for block in (f"blocks.{layer}" for layer in range(layers)):
+        names += [f"{block}.hook_resid_pre", *(f"{block}.attn.{each}" for each in attention), f"{block}.hook_attn_out"]
+    names += [f"{last}.{each}" for each in ("hook_resid_mid", "hook_mlp_in", "mlp.hook_pre", "mlp.hook_post", "hook_mlp_out")]
+    return (*names, f"{last}.hook_resid_post")
+
+
+def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iterable[str] = (), whole: bool = False) -> Pass:
+    """The plain forward on token ids (batch, pos), in which any site may be altered: the one way to change the network.
+
+    `alter` maps the name of a site to a function from what arises there to what shall stand there instead.  Names and
+    shapes are TransformerLens': streams (batch, pos, d_model), scores and patterns (batch, head, query, key), queries,
+    keys, values and `hook_z` (batch, pos, head, d_head).  The answer is read at the last position, so in the last layer
+    only its query is computed, and from there on `pos` and `query` have the length 1; with `whole`, every one is.  The
+    last is -1 in both.  The four sites inside of a head are formed only where `alter` or `keep` names them.
+    ValueError for negative ids and for a name that is no site.
+
+    >>> tokens = Problem.parse("b=17, b+19=?").tokens()[None]
+    >>> silent = run(Weights.init(), tokens, alter={"blocks.1.hook_mlp_out": lambda added: 0 * added})
+    >>> silent.answers.shape, silent["blocks.1.attn.hook_pattern"].shape
+    (torch.Size([1]), torch.Size([1, 1, 1, 16]))
+    """
+    w, length, alter, last = weights, tokens.shape[1], alter or {}, weights.n_layers - 1
+    named = {*alter, *keep}
+    if (tokens < 0).any():
+        raise ValueError("token ids are never negative")
+    if unknown := named - set(site_names(w.n_layers)):
+        raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
+    sites = {}
+
+    def at(name: str, value: Tensor) -> Tensor:
+        sites[name] = alter[name](value) if name in alter else value
+        return sites[name]
+
+    future = torch.ones(length, length, dtype=torch.bool, device=tokens.device).triu(1)
+    resid = at("hook_embed", w.W_E[tokens]) + at("hook_pos_embed", w.W_pos[:length].expand(len(tokens), -1, -1))
+    for layer, (W_Q, W_K, W_V, W_O) in enumerate(zip(*(w.by_head(name) for name in ATTENTION))):
+        block = f"blocks.{layer}"
+        inside = {part: f"{block}.attn.hook_{part}" for part in "qkvz"}
+        resid = at(f"{block}.hook_resid_pre", resid)  # (batch, pos, d_model)
+        reader = resid if whole or layer < last else resid[:, -1:]  # (batch, query, d_model)
+        if named & {inside["q"], inside["k"]}:
+            q = at(inside["q"], torch.einsum("bqd,hde->bqhe", reader, W_Q))
+            k = at(inside["k"], torch.einsum("bkd,hde->bkhe", resid, W_K))
+            scores = torch.einsum("bqhe,bkhe->bhqk", q, k) / math.sqrt(W_Q.shape[-1])
+        else:
+            scores = torch.einsum("bqd,hde,bke->bhqk", reader, W_Q @ W_K.mT / math.sqrt(W_Q.shape[-1]), resid)
+        scores = at(f"{block}.attn.hook_attn_scores", scores.masked_fill(future[-reader.shape[1] :], -torch.inf))
+        pattern = at(f"{block}.attn.hook_pattern", scores.softmax(-1))  # (batch, head, query, key)
+        if named & {inside["v"], inside["z"]}:
+            v = at(inside["v"], torch.einsum("bkd,hde->bkhe", resid, W_V))
+            z = at(inside["z"], torch.einsum("bhqk,bkhe->bqhe", pattern, v))
+            moved = torch.einsum("bqhe,hed->bqd", z, W_O)
+        else:
+            moved = torch.einsum("bhqk,bkd,hde->bqe", pattern, resid, W_V @ W_O)
+        resid = reader + at(f"{block}.hook_attn_out", moved)
+    resid = at(f"{block}.hook_resid_mid", resid)
+    pre = at(f"{block}.mlp.hook_pre", at(f"{block}.hook_mlp_in", resid) @ w.W_in)  # (batch, pos, d_mlp)
+    resid = resid + at(f"{block}.hook_mlp_out", at(f"{block}.mlp.hook_post", pre.relu()) @ w.W_out)
+    return Pass(at(f"{block}.hook_resid_post", resid)[:, -1] @ w.W_U, sites)
 
 
 class Activations(NamedTuple):
@@ -166,26 +273,22 @@ class Activations(NamedTuple):
 
 
 def trace(weights: Weights, tokens: Tensor) -> Activations:
-    """The plain forward on token ids (batch, pos), keeping every intermediate result; ValueError for negative ids."""
-    if (tokens < 0).any():
-        raise ValueError("token ids are never negative")
-    w = weights
-    future = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool, device=tokens.device).triu(1)
-    resid = resid_pre = w.W_E[tokens] + w.W_pos[: tokens.shape[1]]  # (batch, pos, d_model)
-    all_scores, patterns, attn_outs = [], [], []
-    for layer in range(2):
-        q, k, v = (resid @ W[layer] for W in (w.W_Q, w.W_K, w.W_V))  # (batch, pos, d_head)
-        scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(future, -torch.inf)  # (batch, query, key)
-        pattern = scores.softmax(-1)
-        attn_out = pattern @ v @ w.W_O[layer]  # (batch, pos, d_model)
-        resid = resid + attn_out
-        for kept, each in ((all_scores, scores), (patterns, pattern), (attn_outs, attn_out)):
-            kept.append(each)
-    pre = resid @ w.W_in  # (batch, pos, d_mlp)
-    mlp_out = pre.relu() @ w.W_out
-    logits = (resid + mlp_out) @ w.W_U  # (batch, pos, N)
-    per_layer = (torch.stack(each, 1) for each in (all_scores, patterns, attn_outs))
-    return Activations(resid_pre, *per_layer, resid, pre, mlp_out, logits)
+    """All that `run` holds at every position, with an axis for the layer and none for the head; for one head."""
+    seen = run(weights, tokens, whole=True)
+    blocks, last = [f"blocks.{layer}" for layer in range(weights.n_layers)], f"blocks.{weights.n_layers - 1}"
+    scores, pattern = (
+        torch.cat([seen[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")
+    )
+    return Activations(
+        resid_pre=seen["blocks.0.hook_resid_pre"],
+        scores=scores,
+        pattern=pattern,
+        attn_out=torch.stack([seen[f"{block}.hook_attn_out"] for block in blocks], 1),
+        mlp_in=seen[f"{last}.hook_mlp_in"],
+        pre=seen[f"{last}.mlp.hook_pre"],
+        mlp_out=seen[f"{last}.hook_mlp_out"],
+        logits=seen[f"{last}.hook_resid_post"] @ weights.W_U,
+    )
 
 
 def forward(weights: Weights, tokens: Tensor) -> Tensor:

@@ -154,7 +154,8 @@ class Run(RunFolder):
 
     def _fit(self, tensors: dict[str, Tensor]) -> Weights:
         weights, config = Weights(**tensors).to(torch.float32), self.config
-        if weights.task != self.task or (weights.d_model, weights.W_in.shape[1]) != (config.d_model, config.d_mlp):
+        sizes = (weights.task, weights.d_model, weights.W_in.shape[1], tuple(weights.W_Q.shape[:-2]))
+        if sizes != (self.task, config.d_model, config.d_mlp, (2,)):
             raise ValueError
         return weights
 

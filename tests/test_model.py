@@ -7,7 +7,7 @@ import torch
 from small import SIZES, problems, random_weights
 
 from assign_add_lib import Task, Weights, forward
-from assign_add_lib.model import LENS_NAMES, trace
+from assign_add_lib.model import run, site_names, trace, weight_shapes
 
 
 def slow_logits(weights: Weights, ids: list[int]) -> list[list[float]]:
@@ -102,8 +102,9 @@ def test_weights_drawn_in_transformer_lens_are_read():
     bridge = random_weights(task, *sizes).to_transformer_lens()
     state = bridge.state_dict()
     generator = torch.Generator().manual_seed(9)
-    for name in LENS_NAMES:
-        state[name] = torch.randn(state[name].shape, generator=generator, dtype=torch.float64) / 3
+    for name in state:
+        if not name.endswith("bias") and not name.startswith("blocks.0.mlp"):
+            state[name] = torch.randn(state[name].shape, generator=generator, dtype=torch.float64) / 3
     bridge.load_state_dict(state)
     tokens = problems(task, 16).tokens
     torch.testing.assert_close(forward(Weights.from_transformer_lens(bridge), tokens), bridge(tokens).detach())
@@ -161,7 +162,7 @@ def test_initial_weights_have_the_spread_of_the_study():
     "name, shape",
     [
         ("W_pos", (16, 127)),
-        ("W_Q", (1, 128, 128)),
+        ("W_Q", (128, 128)),
         ("W_K", (2, 128, 64)),
         ("W_V", (2, 64, 128)),
         ("W_O", (128, 128)),
@@ -182,3 +183,74 @@ def test_trainable_weights_are_copies_that_collect_gradients():
     for name, tensor in copy.tensors().items():
         assert tensor.grad is not None and getattr(weights, name).grad is None, name
         assert tensor.data_ptr() != getattr(weights, name).data_ptr(), name
+
+
+@pytest.fixture(scope="module", params=[(2, None), (3, 2)], ids=["the study's form", "three layers of two heads"])
+def altered(request):
+    """Weights of some layers and heads, tokens, and the twin in TransformerLens."""
+    layers, heads = request.param
+    weights = Weights.drawn(weight_shapes(18, 9, 11, 12, 12 // (heads or 1), 20, layers, heads), seed=3).to(torch.float64)
+    tokens = torch.randint(18, (5, 9), generator=torch.Generator().manual_seed(1))
+    return weights, tokens, weights.to_transformer_lens()
+
+
+def changed(value):
+    """Another value of the same shape, which depends on what was there."""
+    return value * torch.linspace(0.5, 1.5, value.shape[-1], dtype=value.dtype)
+
+
+def test_an_altered_site_does_what_the_hook_of_its_name_does(altered):
+    """Every site by itself, against `run_with_hooks`; the bridge's names differ where its hooks do less than their names say."""
+    weights, tokens, bridge = altered
+    last, plain = weights.n_layers - 1, run(weights, tokens).logits
+    for site in site_names(weights.n_layers):
+        if site.endswith("hook_attn_scores"):  # whose edits the bridge discards: the same on the pattern
+            hook, act = (
+                site.replace("attn_scores", "pattern"),
+                lambda held: changed(held.log()).nan_to_num(0, neginf=-math.inf).softmax(-1),
+            )
+            alter = {site: lambda held: changed(held.log_softmax(-1))}
+        elif site.endswith("hook_resid_mid"):  # which in the bridge reaches the MLP alone: the same change before it
+            hook, act = f"blocks.{last}.hook_attn_out", lambda held: held + 0.5
+            alter = {site: lambda held: held + 0.5}
+        else:
+            hook, act, alter = site.replace("hook_mlp_in", "hook_resid_mid"), changed, {site: changed}
+        with torch.no_grad():
+            theirs = bridge.run_with_hooks(tokens, fwd_hooks=[(hook, lambda held, hook, act=act: act(held))])[:, -1]
+        for whole in (False, True):
+            ours = run(weights, tokens, alter, whole=whole).logits
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-8, msg=lambda text, site=site: f"{site}: {text}")
+        assert (ours - plain).abs().max() > 1e-4, f"{site}: altered without effect"
+
+
+def test_sites_hold_what_arises_there(altered):
+    """All sites, at all positions and at the last alone, against what TransformerLens keeps under their names."""
+    weights, tokens, bridge = altered
+    logits, cache = bridge.run_with_cache(tokens)
+    names = site_names(weights.n_layers)
+    for whole in (False, True):
+        seen = run(weights, tokens, keep=names, whole=whole)
+        assert tuple(seen.sites) == names
+        torch.testing.assert_close(seen.logits, logits[:, -1].detach(), rtol=0, atol=1e-8)
+        for name in names:
+            theirs = cache[name.replace("hook_mlp_in", "hook_resid_mid")].detach()
+            if name.endswith("scores"):  # the bridge's hook for them holds the pattern
+                assert torch.equal(seen[name].softmax(-1), seen[name.replace("attn_scores", "pattern")])
+                continue
+            if seen[name].shape != theirs.shape:
+                assert not whole
+                theirs = theirs[:, :, -1:] if name.endswith("pattern") else theirs[:, -1:]
+            torch.testing.assert_close(seen[name], theirs, rtol=0, atol=1e-8, msg=lambda text, name=name: f"{name}: {text}")
+
+
+def test_a_name_that_is_no_site_is_told():
+    weights = Weights.init(Task(5, 3, 8), d_model=8, d_mlp=8)
+    for wrong in ({"alter": {"blocks.2.hook_attn_out": changed}}, {"keep": ["hook_pattern"]}):
+        with pytest.raises(ValueError, match="no site is called .*the sites are hook_embed"):
+            run(weights, problems(weights.task, 2).tokens, **wrong)
+
+
+def test_heads_come_back_from_transformer_lens(altered):
+    weights, _, bridge = altered
+    back = Weights.from_transformer_lens(bridge)
+    assert all(torch.equal(getattr(back, name), tensor) for name, tensor in weights.tensors().items())

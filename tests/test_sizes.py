@@ -121,7 +121,7 @@ def tables_have_a_row_for_every_token_and_position():
     same(circuits.QK(WEIGHTS, 2), WEIGHTS.W_Q[1] @ WEIGHTS.W_K[1].T / math.sqrt(6))
     same(circuits.OV(WEIGHTS, 2), WEIGHTS.W_V[1] @ WEIGHTS.W_O[1])
     for of in (circuits.QK, circuits.OV):
-        with pytest.raises(ValueError, match="the layers are 1 and 2"):
+        with pytest.raises(ValueError, match="the layers are 1 to 2"):
             of(WEIGHTS, 0)
 
 
