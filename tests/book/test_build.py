@@ -68,8 +68,9 @@ def test_stamped_page_leads_to_its_code(tmp_path):
     pages = "  - file: chapters/01_task\n  - file: evidence/01_task\n"
     (copy / "_toc.yml").write_text(f"format: jb-book\nroot: pages/notation\nchapters:\n{pages}")
     (copy / "evidence").mkdir(exist_ok=True)
-    cells = [new_markdown_cell("# Evidence 1: The task"), new_markdown_cell("(half)=\n## Half a look-up\n\nWords.")]
-    nbformat.write(new_notebook(cells=cells), copy / "evidence/01_task.ipynb")
+    view = "<figure class='step-slider'><figcaption>A view.</figcaption></figure>"
+    cells = map(new_markdown_cell, ["# Evidence 1: The task", f"(half)=\n## Half a look-up\n\n{view}"])
+    nbformat.write(new_notebook(cells=[*cells]), copy / "evidence/01_task.ipynb")
     listed = copy / "tools/site/extensions.py"  # without the live network, which has no button and costs a quarter of the time
     listed.write_text(listed.read_text("utf-8").replace('"live_network", ', ""), "utf-8")
     run(Path(sys.executable).with_name("jupyter-book"), "build", copy, cwd=copy)
@@ -80,7 +81,8 @@ def test_stamped_page_leads_to_its_code(tmp_path):
     site = "https://owner.github.io/REPOSITORY"
     evidence = BeautifulSoup((copy / "_build/html/evidence/01_task.html").read_text("utf-8"), "html.parser")
     assert evidence.select_one(f"a[href='{COLAB}/evidence/01_task.ipynb']")
-    assert [title.get_text() for title in evidence.select(".section-number")] == ["1.1. "]
+    numbers = [number.get_text() for number in evidence.select(".section-number, .view-number")]
+    assert numbers == ["1.1. ", "View E1.1 "]
     assert page.select_one("link[rel=canonical]")["href"] == f"{site}/chapters/01_task.html"
     assert page.select_one("meta[property='og:image']")["content"] == f"{site}/_static/three-phases.png"
 
