@@ -92,14 +92,6 @@ def test_operand_variances_are_over_stand_ins(network):
     torch.testing.assert_close(found, slow / 5)
 
 
-def test_another_last_equation_has_its_depth():
-    one = graphs(50)
-    changed = analysis.last_equation(one, torch.tensor([3, 4, -1]).expand(50, 3))
-    assert torch.equal(changed.depths[:, -1], 1 + one.depths[:, 3:5].amax(1))
-    assert torch.equal(changed.operands[:, :-1], one.operands[:, :-1])
-    assert torch.equal(changed.solution[:, -1], one.solution[:, 3:5].sum(1) % 5)
-
-
 def test_a_head_that_copies_one_factor_moves_that_factor_alone():
     """Factors in directions of their own; head 0 takes those of the values, with a gain of 3 in all, head 1 nothing."""
     made = replace(CONFIG, d_model=48, heads=2).network().double().requires_grad_(False)
