@@ -138,7 +138,7 @@ class OlderOperands:
 
     def __init__(self, seed: ReasoningSeed):
         drawn = seed.graphs(1, 4 * GRAPHS)
-        self.graphs = graphs = drawn.rows((ages(drawn) > 1).any(1))
+        graphs = drawn.rows((ages(drawn) > 1).any(1))
         tokens, row, slot = write(graphs), torch.arange(len(graphs.names)), (ages(graphs) > 1).int().argmax(1)
         self.factors, self.here, stands = before_the_last(graphs)
         its = tokens.node == graphs.operands[row, -1, slot][:, None]  # (graph, position)
@@ -147,14 +147,14 @@ class OlderOperands:
         self.mentioned = self.places["mentions"].any(1)
         self.generator, self.modulus = seed.generator(5_000_000), graphs.vocabulary.modulus
         self.shift = torch.randint(1, self.modulus, (len(row), 1), generator=self.generator)
+        self.true = graphs.solution[:, -1]
 
-    def moved(self, network: Network, shifts: dict[str, Tensor], chosen: Tensor) -> Tensor:
-        """By how much the sums of the chosen graphs move as values at some places do by so much, (graph, 1)."""
+    def sums(self, network: Network, shifts: dict[str, Tensor], chosen: Tensor) -> Tensor:
+        """The sums (graph,) of the chosen graphs as the values at some places move by so much, (graph, 1)."""
         changed = self.factors.clone()
         for place, shift in shifts.items():
             changed[..., 3] = torch.where(self.places[place], (self.factors[..., 3] + shift) % self.modulus, changed[..., 3])
-        values = analysis.value_at(network, changed[chosen], self.here[chosen])
-        return (values - self.graphs.solution[chosen, -1]) % self.modulus
+        return analysis.value_at(network, changed[chosen], self.here[chosen])
 
 
 def sources(seed: ReasoningSeed, name: str) -> Numbers:
@@ -164,10 +164,11 @@ def sources(seed: ReasoningSeed, name: str) -> Numbers:
     earlier equations, where there are any.
     """
     found, network, older = {}, seed.network(name), OlderOperands(seed)
+    moved = (older.true + older.shift[:, 0]) % older.modulus
     for words, chosen, places in (("mentioned", older.mentioned, PLACES), ("not mentioned", ~older.mentioned, PLACES[:2])):
         for group in filter(None, groups(places)):
-            moved = older.moved(network, dict.fromkeys(group, older.shift), chosen)
-            shares = {"moves": share(moved == older.shift[chosen, 0]), "stays": share(moved == 0)}
+            sums = older.sums(network, dict.fromkeys(group, older.shift), chosen)
+            shares = {"moves": share(sums == moved[chosen]), "stays": share(sums == older.true[chosen])}
             found |= {(words, " and ".join(group), measure): value for measure, value in shares.items()}
     return found
 
@@ -178,7 +179,7 @@ def sources_that_differ(seed: ReasoningSeed, name: str) -> Numbers:
     P, chosen = older.modulus, older.mentioned
     second = (older.shift + torch.randint(1, P - 1, older.shift.shape, generator=older.generator) - 1) % (P - 1) + 1
     shifts = {"definition": older.shift, "mentions": second}
-    moved = older.moved(seed.network(name), shifts, chosen)
+    moved = (older.sums(seed.network(name), shifts, chosen) - older.true[chosen]) % P
     return {(place,): share(moved == by[chosen, 0]) for place, by in (shifts | {"operand": 0 * second}).items()}
 
 
