@@ -102,6 +102,12 @@ def test_sources_say_where_values_come_from(seed, order, monkeypatch):
             assert share == float((decides in changed.split(" and ")) == (measure == "moves"))
 
 
+def test_a_sum_that_is_empty_neither_moves_nor_stays(seed, monkeypatch):
+    empty = seed.run("discrete").config.vocabulary.empty
+    monkeypatch.setattr(analysis, "value_at", lambda network, factors, here: torch.full_like(here, empty))
+    assert set(mechanism.sources(seed, "discrete").values()) == {0}
+
+
 def test_silences_are_by_the_number_of_operands(seed, monkeypatch):
     """A network that is right where nothing is silent; else of one operand as layer 1 is, and of two as layer 2 is."""
     graphs = seed.graphs(1)
