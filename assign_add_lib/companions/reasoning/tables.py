@@ -33,7 +33,7 @@ STRUCTURES = {
     "12 sums, each behind its leaves": [each for i in range(0, 48, 4) for each in ([], [], [], [i, i + 1, i + 2])],
     "12 sums, behind all leaves": [[]] * 36 + [[i, i + 1, i + 2] for i in range(0, 36, 3)],
 }
-ORDERED = ("12 sums, behind all leaves", "12 sums, each behind its leaves")  # of these each sum is told by its place
+ORDERED = ("12 sums, each behind its leaves", "12 sums, behind all leaves")  # of these each sum is told by its place
 
 
 def accuracy(seed: ReasoningSeed) -> Numbers:
