@@ -178,7 +178,7 @@ def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, l
     (factors, here, _), real = analysis.before_the_last(one), write(one).real
     read = recorded(network, factors, layer)
     mean = torch.stack([read[row, 1, place] for row, place in real.nonzero().tolist()]).mean(0)
-    alter = analysis.silence(layer, [1], real)
+    alter = analysis.silent_heads(layer, [1], real)
     silent = alter[f"blocks.{layer}.attn.hook_z"](read.transpose(1, 2))  # (graph, position, head, d_head)
     torch.testing.assert_close(silent[:, :, 1], mean.expand_as(silent[:, :, 1]))
     assert torch.equal(silent[:, :, 0], read[:, 0])

@@ -74,7 +74,7 @@ def exchange(layer: int, heads: Collection[int], places: Tensor, given: Tensor) 
     return {HEADS_READ.format(layer): lambda read: read.index_put(at, given[:, heads].expand(len(places), -1, -1))}
 
 
-def silence(layer: int, heads: Collection[int], real: Tensor) -> Alter:
+def silent_heads(layer: int, heads: Collection[int], real: Tensor) -> Alter:
     """Heads of a layer read everywhere their mean over the real tokens (graph, position) of all graphs."""
 
     def at_mean(read: Tensor) -> Tensor:
