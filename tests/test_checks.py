@@ -8,16 +8,21 @@ answers use what their chapter defines before them.
 import ast
 import importlib
 import math
+import os
 import random
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
 import jupytext
+import numpy as np
 import pytest
 import torch
 
 from assign_add_lib import checks
+from assign_add_lib.checks import common
 
 HERE = Path(__file__).parent
 CASES = {path.stem[-2:]: importlib.import_module(f"exercises.{path.stem}") for path in HERE.glob("exercises/chapter_*.py")}
@@ -106,6 +111,30 @@ def test_every_exercise_has_a_mistake(path):
 def test_a_crash_is_said_in_words(capsys):
     checks.loss(lambda logits, answers: 1 / 0)
     assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "like", [float, np.float32, np.array, torch.tensor, lambda value: [value], lambda value: torch.tensor([value])]
+)
+def test_a_number_may_come_from_any_library(like):
+    assert common.as_number(like(0.5)) == 0.5
+    assert common.as_tensor([like(0.5)] * 3, None).flatten().tolist() == [0.5] * 3
+
+
+def test_truths_and_parts_may_come_from_any_library():
+    for one in (True, 1, np.True_, np.int64(1), torch.tensor(True), torch.tensor([1])):
+        assert common.as_truth(one) is True
+    for several in ((1, 2), [1, 2], np.array([1, 2]), torch.tensor([1, 2])):
+        assert [int(each) for each in common.as_parts(several, 2, "two")] == [1, 2]
+    for refused in (lambda: common.as_truth(2), lambda: common.as_truth("yes"), lambda: common.as_parts(3, 2, "two")):
+        with pytest.raises(common.Wrong):
+            refused()
+
+
+def test_the_checks_are_light_until_one_is_asked_for():
+    script = "import sys, assign_add_lib.checks; print(sum(name.startswith('assign_add_lib') for name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(HERE.parent)}, capture_output=True)
+    assert int(done.stdout) == 2
 
 
 def test_report_raises_outside_its_tolerance(capsys):

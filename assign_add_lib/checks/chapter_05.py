@@ -9,7 +9,7 @@ from ..model import forward, read_out, trace
 from ..sampling import diagnostic_batch, evaluation_sets
 from ..task import STUDY, Problem
 from ..training import load_run
-from .common import as_tensor, exercise, expect
+from .common import as_parts, as_tensor, close, exercise, expect
 
 
 @exercise
@@ -21,7 +21,7 @@ def blurred(answer: Callable) -> None:
     old = acts.pattern[:, 1, -1]
     new = as_tensor(answer(old.clone()), old.shape, "the new rows")
     expect(bool((new >= 0).all()), "some of the new weights are negative")
-    expect(bool(((new.sum(1) - 1).abs() < 1e-4).all()), "some rows do not sum to 1")
+    expect(close(new.sum(1), torch.ones(len(new)), 1e-4), "some rows do not sum to 1")
     kept = (new.gather(1, old.argsort(1)).diff(dim=1) >= -1e-7).all() and bool((new.topk(3).values.diff(dim=1) < 0).all())
     expect(bool(kept), "the order of the weights of = is not the same as before")
     stream = acts.resid_pre + acts.attn_out[:, 0]
@@ -63,18 +63,13 @@ def same_variable(answer: Callable) -> None:
     study = load_run("seed-42")
     for step in (3000, 30_000):
         weights = study.weights(step)
-        given = as_tensor(answer(weights), (STUDY.n_variables, STUDY.n_numbers), "the answer")
-        right = []
-        for name in STUDY.variable_names:
-            problems = [Problem(((name, x),), name, name) for x in range(STUDY.n_numbers)]
-            found = forward(weights, torch.stack([problem.tokens() for problem in problems]))[:, -1].argmax(1)
-            right.append([int(number) == problem.answer for number, problem in zip(found, problems)])
-        truth = torch.tensor(right)
+        given = as_tensor(answer(weights), (STUDY.n_variables, STUDY.n_numbers))
+        problems = [Problem(((name, x),), name, name) for name in STUDY.variable_names for x in range(STUDY.n_numbers)]
+        found = forward(weights, torch.stack([problem.tokens() for problem in problems]))[:, -1].argmax(1)
+        truth = (found == torch.tensor([problem.answer for problem in problems])).view(given.shape)
         differ = given.bool() != truth
-        words = (
-            f"for the weights at step {step} it says {int(given.bool().sum())}; {int(truth.sum())} of the "
-            f"{truth.numel()} problems are right. Is each compared with x + x modulo {STUDY.n_numbers}?"
-        )
+        words = f"for the weights at step {step} it says {int(given.bool().sum())}; {int(truth.sum())} of the {truth.numel()}"
+        words += f" problems are right. Is each compared with x + x modulo {STUDY.n_numbers}?"
         expect(int(differ.sum()) <= 1, words)
 
 
@@ -83,11 +78,9 @@ def displaced(answer: Callable) -> None:
     """Exercise 5.4: `answer(tokens)` moves the operands away from 13 and 14, and says where they stand."""
     run = load_run("seed-42")
     tokens = diagnostic_batch(run.split, size=60).tokens
-    given = answer(tokens.clone())
-    expect(given is not None, "your function returns nothing yet")
-    expect(isinstance(given, tuple | list) and len(given) == 2, "it should return two things: the tokens, and the places")
-    changed = as_tensor(given[0], tokens.shape, "the new tokens")
-    places = as_tensor(given[1], (len(tokens), 2), "the places")
+    changed, places = as_parts(answer(tokens.clone()), 2, "it should return two things: the tokens, and the places")
+    changed = as_tensor(changed, tokens.shape, "the new tokens")
+    places = as_tensor(places, (len(tokens), 2), "the places")
     same = (changed.sort(1).values == tokens.sort(1).values).all()
     expect(bool(same), "the new problems do not hold the same 16 tokens as the old ones")
     expect(bool((changed[:, -1] == STUDY.equal).all()), "= should still stand last; its row is the one we read")
