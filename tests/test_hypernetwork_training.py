@@ -344,7 +344,6 @@ BAD = [
     ([*SWEEP, "--book", "--jobs", "0"], "jobs must be at least 1, not 0"),
     ([*SWEEP, "--book", "--seed", "-1"], "'-1' is not a whole number or a range"),
     ([*SWEEP, "--book", "--arm", "mlp"], "with --book only --seed can be chosen"),
-    ([*SWEEP, "--book", "--together"], "runs of hypernetwork cannot be trained together"),
     ([*SWEEP, "--arm", "vanilla,tentacle"], "arm must be one of vanilla, hypernetwork, mlp, not 'tentacle'"),
     ([*SWEEP, "--given-code", "maybe"], "'maybe' is not true, false or true,false"),
     (["export", "hypernetwork"], "required: FOLDER"),
