@@ -52,7 +52,7 @@ def test_a_shipped_run_is_never_trained_over(tmp_path, name):
         def notes(self):
             return {"split": load_run(name).split.to_dict()}
 
-    refused(lambda: Log.open(Same(), folder), "without its state.safetensors")
+    refused(lambda: Log(Same(), folder), "without its state.safetensors")
     assert contents(folder) == before
 
 
@@ -79,23 +79,15 @@ def test_a_run_from_before_the_notes_is_read_and_not_resumed(tiny_half):
 
 METRICS_DAMAGE = {
     "empty": lambda lines: [],
-    "header only": lambda lines: lines[:1],
     "row lost": lambda lines: lines[:2] + lines[3:],
-    "first row lost": lambda lines: lines[:1] + lines[2:],
-    "last row lost": lambda lines: lines[:-1],
     "rows exchanged": lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]],
-    "row twice": lambda lines: [*lines, lines[-1]],
     "row too many": lambda lines: [*lines, "10," + lines[-1].split(",", 1)[1]],
     "nan": lambda lines: [*lines[:-1], lines[-1].split(",")[0] + ",nan,nan"],
-    "text": lambda lines: [*lines[:-1], lines[-1].split(",")[0] + ",good,1"],
     "NUL": lambda lines: [*lines[:-1], lines[-1] + "\0"],
-    "cell too many": lambda lines: [*lines[:-1], lines[-1] + ",1"],
-    "cell too few": lambda lines: [*lines[:-1], lines[-1].rsplit(",", 1)[0]],
     "column lost": lambda lines: [line.rsplit(",", 1)[0] for line in lines],
     "column renamed": lambda lines: [lines[0].replace("size", "sizes"), *lines[1:]],
     "value edited": lambda lines: [*lines[:2], lines[2].split(",")[0] + ",0.5,0.25", *lines[3:]],
     "other format": lambda lines: [line.replace("2,", "2.0,", 1) if line.startswith("2,") else line for line in lines],
-    "Windows lines": lambda lines: [line + "\r" for line in lines],
 }
 
 
@@ -183,19 +175,12 @@ def test_what_is_exported_keeps_its_ties(tiny_whole, tiny_runs, own_data):
     refused(lambda: TinyRun.open(copy).tensors(), "not of this run")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_not_numbers_are_refused(tiny_whole, value):
+@pytest.mark.parametrize("value, said", [(float("nan"), "not finite"), (1e6, "too large for float16")])
+def test_weights_that_no_file_can_hold_are_not_shipped(tiny_whole, own_data, value, said):
     path = checkpoint_path(tiny_whole, 4)
     tensors, notes = load_tensors(path)
     save_tensors(path, {"w": tensors["w"].fill_(value)}, **notes)
-    refused(lambda: TinyRun.open(tiny_whole).tensors(4), str(path), "not finite")
-
-
-def test_weights_too_large_for_half_precision_are_not_shipped(tiny_whole, own_data):
-    path = checkpoint_path(tiny_whole, 4)
-    tensors, notes = load_tensors(path)
-    save_tensors(path, {"w": tensors["w"].fill_(1e6)}, **notes)
-    refused(lambda: export(tiny_whole, "new", TinyRun), "too large for float16")
+    refused(lambda: export(tiny_whole, "new", TinyRun), said)
     assert not list(own_data.glob("tiny/*"))
 
 
@@ -248,7 +233,7 @@ def test_a_stop_around_any_write_is_taken_up(tmp_path, tiny_runs, monkeypatch, t
 
 
 @posix
-@pytest.mark.parametrize("taken", ["folder", "checkpoints", "checkpoint", "renamed"])
+@pytest.mark.parametrize("taken", ["folder", "checkpoint", "renamed"])
 def test_a_folder_that_goes_away_in_training_ends_it(tmp_path, monkeypatch, taken):
     advance, folder = TinyLearner.advance, tmp_path / "run"
 
@@ -259,7 +244,7 @@ def test_a_folder_that_goes_away_in_training_ends_it(tmp_path, monkeypatch, take
             elif taken == "checkpoint":
                 checkpoint_path(folder, 0).unlink()
             else:
-                shutil.rmtree(folder if taken == "folder" else folder / "checkpoints")
+                shutil.rmtree(folder)
         return advance(learner)
 
     monkeypatch.setattr(TinyLearner, "advance", take)
@@ -274,27 +259,18 @@ def test_a_folder_that_goes_away_in_training_ends_it(tmp_path, monkeypatch, take
 # 6: config.json
 
 CONFIG_DAMAGE = {
-    "lr changed": lambda kept: kept["config"].update(lr=0.2),
     "seed changed": lambda kept: kept["config"].update(seed=2),
-    "step of wrong type": lambda kept: kept["config"].update(steps=8.0),
     "lr of wrong type": lambda kept: kept["config"].update(lr="0.1"),
-    "huge number": lambda kept: kept["config"].update(steps=10**400),
     "huge lr": lambda kept: kept["config"].update(lr=10**400),
     "entry too many": lambda kept: kept["config"].update(depth=1),
-    "entry too few": lambda kept: kept["config"].pop("lr"),
     "config is a list": lambda kept: kept.update(config=[1]),
     "note changed": lambda kept: kept["target"]["w"].reverse(),
-    "note of wrong type": lambda kept: kept.update(target=3),
     "note lost": lambda kept: kept.pop("target"),
     "record lost": lambda kept: kept.pop("record"),
     "record with text for seconds": lambda kept: kept["record"].update(seconds="3"),
-    "record below zero": lambda kept: kept["record"].update(seconds=-3.0),
-    "record without machine": lambda kept: kept["record"].pop("machine"),
     "sum changed": lambda kept: kept.update(run="0" * 64),
-    "sum of wrong type": lambda kept: kept.update(run=None),
     "unknown entry": lambda kept: kept.update(extra={}),
     "config is a number": lambda kept: kept.update(config=3),
-    "all lost": lambda kept: kept.clear(),
 }
 
 
@@ -318,11 +294,8 @@ def test_a_config_that_is_no_json_is_one_line(tiny_whole, content):
     [
         {"train_pairs": "0" * 871},
         {"train_pairs": "zz"},
-        {"train_pairs": 5},
-        {"never_right": "ab"},
         {"never_right": [1, 0]},
         {"never_left": [True]},
-        {"never_left": None},
     ],
     ids=str,
 )
@@ -397,7 +370,7 @@ def test_a_listed_file_that_is_gone_stays_listed(shipped):
     assert read_manifest(shipped.parents[1]) == {}
 
 
-@pytest.mark.parametrize("garbage", [b"garbage\n", b"\xff\xfe", b"\0", b"ab  file\n", b"g" * 64 + b"  file\n"])
+@pytest.mark.parametrize("garbage", [b"\xff\xfe", b"g" * 64 + b"  file\n"])
 def test_a_manifest_of_garbage_is_named(shipped, garbage):
     path = shipped.parents[1] / "MANIFEST.sha256"
     path.write_bytes(garbage)

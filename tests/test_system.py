@@ -17,13 +17,6 @@ def test_claims_and_sources_of_several_systems_are_gathered_in_their_order():
     assert claims_of([]) == [] and sources_of([]) == {}
 
 
-def test_defining_a_system_measures_nothing():
-    def fail():
-        raise AssertionError("asked too early")
-
-    assert replace(STUDY, claims=fail, sources=fail).name == "study"
-
-
 def test_a_system_trains_its_config_into_a_folder(finished, tmp_path):
     folder = STUDY.train(CONFIG, tmp_path / "run", "cpu", progress=False, command="as typed", stop=20)
     assert STUDY.run.open(folder).steps == [0] and not STUDY.run.open(folder).finished
