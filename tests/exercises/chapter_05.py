@@ -67,18 +67,14 @@ NAMES = {"task": Task(), "torch": torch}
 
 MISTAKES = [
     ("blurred", mixed(1), "still answers"),
-    ("blurred", mixed(0.5), "still answers"),
     ("blurred", mixed(0), "order of the weights"),
     ("blurred", lambda row: row**0.05, "sum to 1"),
     ("blurred", lambda row: row - 0.5 * row.flip(1), "negative"),
     ("shifted", lambda layer, tokens, pattern: pattern, "should give 1"),
     ("shifted", lambda layer, tokens, pattern: pattern.roll(1, 2), "layer 2's patterns"),
     ("shifted", one_back(1), "it should"),
-    ("shifted", one_back(2), "it should"),
     ("same_variable", doubled(lambda x: x), "are right"),
-    ("same_variable", doubled(lambda x: 2 * x), "are right"),
     ("displaced", reordered([12, 13, 14], [13, 14]), "predict the same"),
-    ("displaced", reordered([12, 14, 13], [14, 13]), "predict the same"),
     ("displaced", reordered([13, 14, 12], [13, 14]), "do not stand at these places"),
     ("displaced", padded, "same 16 tokens"),
     ("displaced", turned, "stand last"),
