@@ -33,7 +33,7 @@ RIGHT = [case for _, cases in sorted(CASES.items()) for case in getattr(cases, "
 
 @cache
 def answers(chapter):
-    """The functions of a chapter's cells tagged `exercise` and `solution`, by tag and name of their check."""
+    """The functions, or other answers, of a chapter's cells tagged `exercise` and `solution`, by tag and name of their check."""
     found, names = {}, dict(getattr(CASES[chapter], "NAMES", {}))
     page = next(HERE.parent.glob(f"chapters/{chapter}_*.md"))
     for cell in jupytext.read(page).cells:
@@ -44,9 +44,14 @@ def answers(chapter):
             for tag in tags & {"exercise", "solution"}:
                 check, function = re.search(r"^checks\.(\w+)\((\w+)\)", cell.source, re.MULTILINE).groups()
                 own = dict(names)
-                execute([node for node in body if isinstance(node, ast.FunctionDef)], own)
+                execute([node for node in body if isinstance(node, ast.FunctionDef) or answered(node)], own)
                 found[tag, check] = own[function]
     return found
+
+
+def answered(node):
+    """Whether a statement gives the answer itself, where an exercise asks for no function."""
+    return isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
 
 
 def execute(nodes, names):
@@ -82,8 +87,10 @@ def test_solution_passes(chapter, name, capsys):
 
 @pytest.mark.parametrize("chapter, name", EXERCISES)
 def test_stub_is_told_that_it_returns_nothing(chapter, name, capsys):
-    getattr(checks, name)(answers(chapter)["exercise", name])
-    assert capsys.readouterr().out == "Not yet: your function returns nothing yet\n"
+    stub = answers(chapter)["exercise", name]
+    getattr(checks, name)(stub)
+    words = "your function returns nothing yet" if callable(stub) else "give the problem as text"
+    assert capsys.readouterr().out.startswith(f"Not yet: {words}")
 
 
 @pytest.mark.parametrize("chapter, name, mistake, words", MISTAKES, ids=[f"{c}-{name}-{said}" for c, name, _, said in MISTAKES])
@@ -143,3 +150,14 @@ def test_report_raises_outside_its_tolerance(capsys):
     for value in (3.15, math.nan):
         with pytest.raises(AssertionError, match="pi: measured"):
             checks.report("pi", value, 3.14, 0.002)
+
+
+def test_the_answer_of_a_guess_is_held_against_what_is_measured(capsys):
+    checks.guess("share", 0.0749 * 100, 7.5, 0.05)
+    checks.guess("notes", [13, 14], [13, 14])
+    checks.guess("tidied", "It falls.", "It falls.")
+    printed = "guess share: 7.49 (quoted as 7.5, within 0.05)\nguess notes: [13, 14]\nguess tidied: It falls.\n"
+    assert capsys.readouterr().out == printed
+    for measured, answer in ((2, 3), ([13], [13, 14]), ("It stays.", "It falls.")):
+        with pytest.raises(AssertionError, match="guess wrong: measured"):
+            checks.guess("wrong", measured, answer)

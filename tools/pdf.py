@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
 NAME = "assign-and-add.pdf"
 TOGETHER = "whole-book.html"  # the page that is printed, gone again when it is
-NOT_PRINTED = ("explorer", "lecturers/course")  # nothing without a screen, and nothing for readers
-# resolves once the fonts are there and every attention view has its maps
+NOT_PRINTED = ("pages/explorer", "teaching/lecturers/course")  # nothing without a screen, and nothing for readers
+# resolves once every attention view has its maps
 DRAWN = """
 const resolve = arguments[0];
 const drawn = () => [...document.querySelectorAll(".attention-view")].every((figure) => figure.dataset.drawn !== undefined);
-const wait = () => drawn() ? setTimeout(resolve, 500) : setTimeout(wait, 50);
-document.fonts.ready.then(wait);
+const wait = () => drawn() ? resolve() : requestAnimationFrame(wait);
+wait();
 """
 FOOT = '<div style="width: 100%; font-size: 8px; text-align: center"><span class="pageNumber"></span></div>'
 PAPER = {  # A4, lengths in inches, and the number of each page at its foot
@@ -106,6 +106,8 @@ def together(site, pages):
         body.append(article)
     if len(ends.contents) > 1:
         body.append(ends)
+    for check in body.select(".cell.tag_check"):  # which can be opened on the site
+        check.decompose()
     for fold in body.select("details"):
         fold["open"] = ""
     for code in body.select("#solutions details.hide > summary") if len(ends.contents) > 1 else ():

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..analysis.causal import counterfactual, pairs
 from ..analysis.interventions import changed_problems, full_problems
-from ..model import Weights, trace
+from ..model import Weights, run, trace
 from ..task import STUDY, Split
 from .common import as_parts, as_tensor, close, exercise, expect, expect_close, random_problem, refuse
 
@@ -44,7 +44,7 @@ def _after_exchange(weights: Weights, seen, brought: Tensor) -> Tensor:
 
 @exercise
 def needed(answer: Callable) -> None:
-    """Exercise 9.1: `answer(lens, clean, changed, name, position)` is which clean answers noising keeps and denoising returns."""
+    """Exercise 9.1: `answer(w, clean, changed, name, position)` is which clean answers noising keeps and denoising returns."""
     task, generator = STUDY, torch.Generator().manual_seed(random.randrange(2**31))
     name, position = "blocks.0.hook_attn_out", task.last
     for _ in range(50):  # until a network is found for which the exchange matters
@@ -59,9 +59,8 @@ def needed(answer: Callable) -> None:
         shares = [(one == other).double().mean() for one in (noised, denoised) for other in own]
         if min(shares) > 0.1 and max(shares) < 0.9 and (noised == own[0]).ne(denoised == own[0]).double().mean() > 0.1:
             break
-    lens = weights.to_transformer_lens()
     # the network is random: what it answers on the clean problem is called right
-    given = answer(lens, clean, changed, name, position, own[0])
+    given = answer(weights, clean, changed, name, position, own[0])
     given = as_parts(given, 2, "return two tensors: what noising keeps, and what denoising returns")
     given = torch.stack([as_tensor(each, (80,), "each of the two").double() for each in given])
 
@@ -109,7 +108,7 @@ def instead(answer: Callable) -> None:
 
 @exercise
 def swapped(answer: Callable) -> None:
-    """Exercise 9.3: `answer(lens, tokens, first, second)` answers with layer 2's values exchanged at two positions."""
+    """Exercise 9.3: `answer(w, tokens, first, second)` answers with layer 2's values exchanged at two positions."""
     tokens = torch.stack([random_problem().tokens(seed=index) for index in range(60)])
     row = torch.arange(60)
 
@@ -126,8 +125,7 @@ def swapped(answer: Callable) -> None:
         first, second = activations.pattern[:, 1, -1].topk(2).indices.unbind(1)
         if (answers(first, second) != answers(second, first)).float().mean() > 0.3:
             break
-    lens = weights.to_transformer_lens()
-    given = as_tensor(answer(lens, tokens, first, second), (60,))
+    given = as_tensor(answer(weights, tokens, first, second), (60,))
 
     def like(*places):
         return bool((given == answers(*places)).float().mean() > 0.97)
@@ -144,15 +142,15 @@ def swapped(answer: Callable) -> None:
 
 @exercise
 def closed(answer: Callable) -> None:
-    """Exercise 9.4: `answer(w, tokens)` is hooks that take what layer 1 moved from 13 to 14 out of layer 2's key at 14."""
+    """Exercise 9.4: `answer(w, tokens)` is an alteration: layer 2's key at 14 loses what layer 1 moved there from 13."""
     weights = _sharp_network()
-    lens, tokens = weights.to_transformer_lens(), torch.stack([random_problem().tokens(seed=index) for index in range(60)])
+    tokens = torch.stack([random_problem().tokens(seed=index) for index in range(60)])
     seen, left, right = trace(weights, tokens), STUDY.left, STUDY.right
     stream = seen.resid_pre + seen.attn_out[:, 0]
     whole, by_layer_2 = (seen.resid_pre[:, left] @ weights.W_V[layer] @ weights.W_O[layer] for layer in (0, 1))
     weight, weight_2 = (seen.pattern[:, layer, right, left, None] for layer in (0, 1))
     moved, brought, nothing = weight * whole, seen.attn_out[:, 0, right], torch.zeros_like(whole)
-    given = lens.run_with_hooks(tokens, fwd_hooks=list(answer(weights, tokens)))[:, -1].detach()
+    given = run(weights, tokens, dict(answer(weights, tokens))).logits.detach()
 
     def like(in_key, in_value=nothing, W_K=weights.W_K[1]):
         keys, values = stream @ weights.W_K[1], stream.clone()

@@ -34,6 +34,20 @@ def report(name: str, value: float, expected: float, atol: float) -> None:
     print(f"{name}: {value:.{decimals}f} (quoted as {expected}, within {atol:g})")
 
 
+def guess(label: str, measured, answer, atol: float = 0) -> None:
+    """Hold the answer of a page's guess against what is measured, and print it; AssertionError where they differ.
+
+    `answer` is written as the page has it: a number, which may differ by `atol`; the words of the right option; or the list of
+    the right cells' places, in their order.  A test compares it with the page.
+    """
+    if isinstance(answer, int | float):
+        report(f"guess {label}", measured, answer, atol)
+    elif measured != answer:
+        raise AssertionError(f"guess {label}: measured {measured!r}, told as {answer!r}")
+    else:
+        print(f"guess {label}: {answer}")
+
+
 class Wrong(Exception):
     """What is wrong with a learner's answer, in words."""
 
@@ -42,14 +56,14 @@ def exercise(check: Callable, none_is_an_answer: bool = False) -> Callable:
     """Make a function that raises `Wrong` into a check that prints its verdict, and what the function returns beside it."""
 
     @functools.wraps(check)
-    def judged(answer: Callable) -> None:
+    def judged(answer: object) -> None:
         def asked(*arguments, **named):
             given = answer(*arguments, **named)
             expect(given is not None or none_is_an_answer, NOTHING)
             return given
 
         try:
-            said = check(asked)
+            said = check(asked if callable(answer) else answer)
         except Wrong as wrong:
             print(f"Not yet: {wrong}")
         except Exception as error:

@@ -18,6 +18,7 @@ from assign_add_lib import Problem, handmade, load_run
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.circuits import OV, variable_identity
 from assign_add_lib.model import Weights, forward, read_out, trace
+from assign_add_lib.model import run as run_network
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.task import KINDS
 from assign_add_lib.views.explorer import Asked, sentence
@@ -158,7 +159,7 @@ def explorer(site, browser):
     """Opens the explorer with what stands behind its address, and waits until it has said something."""
 
     def opened(asked="", waits="verdict", **window):
-        show(browser, f"{site}/explorer.html{asked}", **window)
+        show(browser, f"{site}/pages/explorer.html{asked}", **window)
         until(browser, lambda: said(browser, waits) and "Fetching" not in said(browser, "verdict"))
         browser.execute_async_script(PAINTED)
         return browser
@@ -226,7 +227,7 @@ window.fetch = (url) => (String(url).endsWith(".safetensors") ? later : fetch)(u
 def held(site, browser):
     """Opens the explorer while its weights are on their way: until `held` is called in the page, they do not come."""
     script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HELD})
-    yield lambda asked="", **window: show(browser, f"{site}/explorer.html{asked}", **window) or browser
+    yield lambda asked="", **window: show(browser, f"{site}/pages/explorer.html{asked}", **window) or browser
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
@@ -265,7 +266,7 @@ def test_what_lies_beyond_the_first_sight_comes_once_that_is_painted(site, brows
     drawn = "return arguments[0].every((name) => getComputedStyle(document.querySelector(name)).contentVisibility === 'visible')"
     for asked in ("", "#predict-then-look"):
         browser.get("about:blank")
-        show(browser, f"{site}/explorer.html{asked}", width=width)
+        show(browser, f"{site}/pages/explorer.html{asked}", width=width)
         assert browser.execute_script(drawn, beyond) and bool(browser.execute_script("return scrollY")) == bool(asked)
     browser.execute_script("document.documentElement.dataset.top = ''")  # as it was before
     assert not browser.execute_script(drawn, beyond[:1])
@@ -401,13 +402,14 @@ def test_what_is_shown_is_named_until_other_weights_are_there(explorer):
 @pytest.mark.parametrize("damage", ["gone", "cut", "altered"])
 def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(damage, browser, tmp_path):
     shutil.copytree(SITE / "_static", tmp_path / "_static", ignore=shutil.ignore_patterns("seed-[0-35-9]*", "vendor", "scripts"))
-    shutil.copy(SITE / "explorer.html", tmp_path)
+    (tmp_path / "pages").mkdir()
+    shutil.copy(SITE / "pages/explorer.html", tmp_path / "pages")
     path = tmp_path / "_static/runs/seed-42/checkpoints/step-003000.safetensors"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.unlink() if damage == "gone" else path.write_bytes(content[:-1000] if damage == "cut" else content)
     with served(tmp_path) as address:
-        browser.get(f"{address}/explorer.html?run=seed-42&step=3000")
+        browser.get(f"{address}/pages/explorer.html?run=seed-42&step=3000")
         until(browser, lambda: said(browser, "error"))
         lines = {"gone": "could not be fetched (404)", "cut": "it is cut short", "altered": "its checksum is not"}
         assert lines[damage] in said(browser, "error") and not said(browser, "verdict")
@@ -448,24 +450,24 @@ def test_explorer_asks_for_one_checkpoint_and_no_other_host(explorer, site):
     assert len([url for url in asked if url.endswith(".safetensors")]) == 1
 
 
-def hooks_for(settings, w, tokens):
-    """The same changes as hooks of TransformerLens."""
-    task, hooks = w.task, []
+def altered_as(settings, w, tokens):
+    """The same changes in the package."""
+    task, changes = w.task, []
     if settings.get("numbers"):
-        hooks.append(iv.make_uniform(1, task.assigned_numbers(tokens)))
+        changes.append(iv.make_uniform(1, task.assigned_numbers(tokens)))
     if settings.get("equal"):
-        hooks.append(iv.make_uniform(1, iv.at(tokens, task.last)))
+        changes.append(iv.make_uniform(1, iv.at(tokens, task.last)))
     if settings.get("ideal"):
-        hooks.append(iv.read_values(tokens, task))
+        changes.append(iv.read_values(tokens, task))
     if settings.get("mlp"):
-        hooks.append(iv.put("blocks.1.hook_mlp_out", iv.at(tokens, task.last), torch.zeros(1, 1, w.d_model)))
+        changes.append(iv.put("blocks.1.hook_mlp_out", iv.at(tokens, task.last), torch.zeros(1, 1, w.d_model)))
     if "places" in settings:
-        hooks.append(iv.add_to_scores(1, (settings["places"] - 1) * iv.position_term(w)))
+        changes.append(iv.add_to_scores(1, (settings["places"] - 1) * iv.position_term(w)))
     if {"names", "shift"} & set(settings):
         block = variable_identity(w).roll(settings.get("shift", 0), 1)
         change = settings.get("names", 1) * iv.identity_term(w, tokens, block) - iv.identity_term(w, tokens)
-        hooks.append(iv.add_to_scores(2, iv.for_equal(change, task)))
-    return hooks
+        changes.append(iv.add_to_scores_of_equal(change))
+    return iv.together(*changes)
 
 
 CHANGES = [{"numbers": 1}, {"equal": 1}, {"ideal": 1}, {"mlp": 1}, {"places": 0.5}, {"names": 0}, {"names": 2}, {"shift": 1},
@@ -481,7 +483,7 @@ def test_changes_are_those_of_the_package(page, browser, tokens, settings):
       return given[0].map((ids) => [...network.trace(w, ids, changes.alteration(w, task, ids, settings)).logits]);""",
       some.tolist(), settings)  # fmt: skip
     w = weights("seed-42", 30000)
-    ours = iv.hooked_logits(w.to_transformer_lens(), some, hooks_for(settings, w, some))
+    ours = run_network(w, some, altered_as(settings, w, some)).logits
     assert (torch.tensor(found) - ours).abs().max() < 2e-3
     assert (ours - forward(w, some)[:, -1]).abs().max() > 0.1  # it does change something
 
@@ -638,7 +640,7 @@ def said_of(step, text, put=(), **changed):
     w, tokens = weights("seed-42", step), Problem.parse(text).tokens()
     for place, name in dict(put).items():
         tokens[place] = w.task.names(torch.arange(w.task.d_vocab)).index(name)
-    odds = iv.hooked_logits(w.to_transformer_lens(), tokens[None], hooks_for(changed, w, tokens[None]))[0].softmax(0)
+    odds = run_network(w, tokens[None], altered_as(changed, w, tokens[None])).logits[0].softmax(0)
     return odds, trace(w, tokens[None]).pattern[0]
 
 

@@ -1,0 +1,292 @@
+"""Scores: which part of an attention score finds the key that is attended to, in layer 1 and for `=` in layer 2.
+
+A score is a sum, so it can be split by its key: into what the key's token and what its position brings in layer 1, and
+into sources in layer 2 (`circuits.layer_2_terms`).  A change is added to the scores (`interventions.add_to_scores`).  A part
+that is made constant over the keys is out of the choice, since the softmax forgets what is the same for all keys.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from ..circuits import OV, QK, layer_1_terms, layer_2_terms, qk_table, variable_identity
+from ..model import Weights, run, trace
+from ..task import Task
+
+
+def _future(weights: Weights) -> Tensor:
+    """Which keys (query, key) a query may not see."""
+    return torch.ones(weights.task.length, weights.task.length, dtype=torch.bool, device=weights.W_E.device).triu(1)
+
+
+def number_table(weights: Weights) -> tuple[Tensor, Tensor]:
+    """Layer-1 score of the average number at each place, for every token (room, d_vocab) and every place (room, room)."""
+    task, S = weights.task, qk_table(weights)
+    places = slice(task.d_vocab, task.d_vocab + task.room)
+    table = S[: task.n_numbers].mean(0) + S[places]
+    return table[:, : task.d_vocab], table[:, places]
+
+
+def place_and_distance(position: Tensor) -> tuple[Tensor, Tensor]:
+    """Split position scores (n, n) into a part of the key's place (n,) and a part of its distance from the query (n,).
+
+    Least squares over the entries that a query after the first may see, beside a constant for each query, which the
+    softmax forgets.  A straight line in the distance is, but for such a constant, one in the place: the place gets it.
+    """
+    n, dtype = len(position), position.dtype
+    query, key = torch.tril_indices(n, n)[:, 1:]
+    parts = torch.cat([one_hot(index, n) for index in (query, key, query - key)], 1).to(dtype)
+    bent = torch.zeros(2, 3 * n, dtype=dtype)  # no level and no line for the distance
+    bent[0, 2 * n :], bent[1, 2 * n :] = 1, torch.arange(n, dtype=dtype) - (n - 1) / 2
+    left = torch.cat([parts, 1e3 * bent]).double()
+    right = torch.cat([position[query, key], position.new_zeros(2)]).double()
+    fitted = torch.linalg.lstsq(left, right[:, None], driver="gelsd").solution[:, 0].to(dtype)
+    place = fitted[n : 2 * n]
+    return place - place[0], fitted[2 * n :]
+
+
+class Prices(NamedTuple):
+    """What decides whom an assigned number reads, in units of the score."""
+
+    variable: float  # by how much a variable's token leads PAD
+    number: float  # by how much a number's token leads PAD; negative
+    place: float  # what a key gains for each place that it stands further right
+
+
+def prices(weights: Weights) -> Prices:
+    """The three prices of an assigned number in layer 1: means over its places, and the slope over all keys but the last."""
+    task, (token, position) = weights.task, number_table(weights)
+    token = token[1:].mean(0)
+    place = place_and_distance(position)[0][:-1]
+    x = torch.arange(len(place), dtype=place.dtype) - (len(place) - 1) / 2
+    variable, number = token[task.first_variable :].mean() - token[task.pad], token[: task.n_numbers].mean() - token[task.pad]
+    return Prices(float(variable), float(number), float((x * place).sum() / (x * x).sum()))
+
+
+def layer_1_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
+    """Changes (batch, query, key) of the layer-1 scores of assigned numbers, by what they take away or put in place.
+
+    The *line* is the part of the key's place, the *straight line* its slope alone, the *wave* the part of the key's
+    distance (`place_and_distance`).  *Not itself* keeps a number from reading itself.  *Prices alone* puts the three
+    `prices` in place of every entry.
+    """
+    task, w, length = weights.task, weights, weights.task.length
+    terms = layer_1_terms(w, tokens)
+    token, position = terms[:, [0, 2]].sum(1), terms[:, [1, 3]].sum(1)
+    visible = (~_future(w)).to(token.dtype)
+
+    def out(part):  # constant over the keys that a query sees
+        return (part * visible).sum(-1, keepdim=True) / visible.sum(-1, keepdim=True) - part
+
+    place, distance = place_and_distance(number_table(w)[1])
+    room, p = task.room, torch.arange(task.room)
+    line, wave = token.new_zeros(length, length), token.new_zeros(length, length)
+    line[:, :room] = place
+    wave[:room, :room] = torch.where(p <= p[:, None], distance[(p[:, None] - p).clamp(min=0)], 0)
+    itself = -1e4 * torch.eye(length, dtype=token.dtype)
+    price = prices(w)
+    number, variable = tokens < task.n_numbers, tokens >= task.first_variable
+    levels = price.variable * variable + price.number * number  # (batch, key)
+    priced = levels[:, None] + price.place * torch.arange(length, dtype=token.dtype)
+    changes = {
+        "no token part": out(token),
+        "no token part, not itself": out(token) + itself,
+        "no position part": out(position),
+        "no line": -line.expand_as(token),
+        "no straight line": (-price.place * torch.arange(length, dtype=token.dtype)).expand_as(token),
+        "no wave": -wave.expand_as(token),
+        "no wave, no token part": out(token) - wave,
+        "no wave, no token part, not itself": out(token) - wave + itself,
+        "prices alone": priced - token - position,
+    }
+    return {name: change * task.assigned_numbers(tokens)[:, :, None] for name, change in changes.items()}
+
+
+def shares_read(pattern: Tensor, tokens: Tensor, task: Task) -> dict[str, float]:
+    """Of assigned numbers: how many attend most to the place before, how many to themselves, and the mean weight of the former.
+
+    `pattern` (batch, query, key) is that of layer 1.
+    """
+    problem, place = task.assigned_numbers(tokens).nonzero(as_tuple=True)
+    rows = pattern[problem, place]
+    best, before = rows.argmax(1), rows.gather(1, place[:, None] - 1)
+    found = {"place before": best == place - 1, "itself": best == place, "weight": before}
+    return {name: each.to(rows.dtype).mean().item() for name, each in found.items()}
+
+
+def gapped(task: Task, place: int, back: int, rival: str = "PAD", at: int = 1) -> Tensor:
+    """Problems (N, length) with one assigned number, at `place`, and its variable `back` places before it; PADs elsewhere.
+
+    A `rival` other than PAD, a "variable" or a "number", stands `at` places before the number.  The variable is the left
+    operand.  ValueError for what does not fit.
+    """
+    if not 0 <= place - max(back, at) <= place < task.room or rival not in ("PAD", "variable", "number") or min(back, at) < 1:
+        raise ValueError(f"no {rival} {at} places and variable {back} places before a number at {place}")
+    if at == back and rival != "PAD":
+        raise ValueError("the rival stands where the variable does")
+    N, V = task.n_numbers, task.n_variables
+    number, variable = torch.arange(N), torch.arange(N) % V
+    tokens = torch.full((N, task.length), task.pad)
+    tokens[:, place], tokens[:, place - back] = number, task.first_variable + variable
+    if rival == "variable":
+        tokens[:, place - at] = task.first_variable + (variable + 1) % V
+    if rival == "number":
+        tokens[:, place - at] = (3 * number + 1) % N
+    tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
+    tokens[:, task.left], tokens[:, task.right] = task.first_variable + variable, (2 * number + 1) % N
+    return tokens
+
+
+def headed(task: Task, kinds: Sequence[str], place: int) -> Tensor:
+    """Sequences (N, length): each number once at `place`, and before it tokens of some kinds, in their order; PADs elsewhere.
+
+    The kinds are "PAD", "number" and "variable"; from sequence to sequence the tokens change.  ValueError for what does
+    not fit.
+    """
+    if not len(kinds) <= place < task.room or set(kinds) - {"PAD", "number", "variable"}:
+        raise ValueError(f"{', '.join(kinds)} cannot stand before a number at {place}")
+    N, V, number = task.n_numbers, task.n_variables, torch.arange(task.n_numbers)
+    tokens = torch.full((N, task.length), task.pad)
+    tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
+    tokens[:, task.left], tokens[:, task.right], tokens[:, place] = task.first_variable, 0, number
+    for at, kind in enumerate(kinds, start=place - len(kinds)):
+        if kind != "PAD":
+            tokens[:, at] = task.first_variable + (number + at) % V if kind == "variable" else (3 * number + at) % N
+    return tokens
+
+
+def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
+    """By how much each term (batch, ..., key) at the target key (batch,) exceeds its mean over rivals (batch, key).
+
+    Shape (batch, ...); not a number for a problem without rivals.
+    """
+    between = (1,) * (terms.dim() - 2)
+    at = terms.gather(-1, target.view(-1, *between, 1).expand(*terms.shape[:-1], 1))[..., 0]
+    mask = rivals.view(len(rivals), *between, -1).to(terms.dtype)
+    return at - (terms * mask).sum(-1) / mask.sum(-1)
+
+
+def leads_of_asked(weights: Weights, tokens: Tensor) -> Tensor:
+    """Leads (numbers, query source, key source) of the nine layer-2 terms, for each looked-up number of problems with a rival.
+
+    The rivals are the assigned numbers that are not asked for; all left operands come before all right ones.
+    """
+    task = weights.task
+    terms, places = layer_2_terms(weights, tokens), task.value_positions(tokens)
+    rivals = task.assigned_numbers(tokens).scatter(1, places, False)
+    found = []
+    for side, at in enumerate((task.left, task.right)):
+        here = (tokens[:, at] >= task.first_variable) & rivals.any(1)
+        found.append(lead(terms[here], places[here, side], rivals[here]))
+    return torch.cat(found)
+
+
+def preferences_of_equal(weights: Weights, tokens: Tensor) -> dict[str, float]:
+    """Mean layer-2 scores of `=` for what a key can be or hold: by its own token and position, and by what it has read.
+
+    Rows that begin with *read* are scored by what layer 1 adds at `=`, on average over the problems; those that begin with
+    *value read* by a number that layer 1 moved; all others by the token and position of `=`.
+    """
+    task, w, N, V = weights.task, weights, weights.task.n_numbers, weights.task.n_variables
+    QK2, moved = QK(w, 2), w.W_E @ OV(w, 1)
+    own, read = w.W_E[task.equal] + w.W_pos[task.last], trace(w, task.check(tokens)).attn_out[:, 0, task.last].mean(0)
+    operands, assigned = [task.left, task.right], slice(1, task.room)
+    found = {}
+    for words, query in (("", own), ("read, ", read)):
+        found[f"{words}key at {task.left}, {task.right}"] = w.W_pos[operands] @ (query @ QK2)
+        found[f"{words}key at 1 to {task.room - 1}"] = w.W_pos[assigned] @ (query @ QK2)
+    found["key is a number"] = w.W_E[:N] @ (own @ QK2)
+    found["key is a variable"] = w.W_E[-V:] @ (own @ QK2)
+    found["key holds a variable's name"] = moved[-V:] @ (own @ QK2)
+    by_value, same = moved[:N] @ QK2 @ w.W_E[:N].T, torch.eye(N, dtype=torch.bool, device=moved.device)
+    found["value read, same value at key"] = by_value[same]
+    found["value read, other value at key"] = by_value[~same]
+    return {words: scores.mean().item() for words, scores in found.items()}
+
+
+def flattened(term: Tensor, keys: Tensor) -> Tensor:
+    """The change (batch, key) of scores that puts a term's mean over some keys (batch, key) in place of the term at each of them.
+
+    The mean of their scores is kept, their attention together only roughly; how the term chooses among them is gone.
+    """
+    mean = (term * keys).sum(-1, keepdim=True) / keys.sum(-1, keepdim=True).clamp(min=1)
+    return (mean - term) * keys
+
+
+def at_level(scores: Tensor, keys: Tensor, level: Tensor) -> Tensor:
+    """A change (batch, key) of scores by a constant at some keys (batch, key) that gives them the attention (batch,) together."""
+    inside, outside = (scores.masked_fill(~each, -torch.inf).logsumexp(-1) for each in (keys, ~keys))
+    return (level.logit() - inside + outside)[:, None] * keys
+
+
+def with_block(weights: Weights, tokens: Tensor, block: Tensor) -> Tensor:
+    """The change (batch, key) of the scores of `=` if `variable_identity` were another block (V, V)."""
+    task, w, V = weights.task, weights, weights.task.n_variables
+    A = trace(w, task.check(tokens)).pattern[:, 0]
+    changed = block.new_zeros(task.d_vocab, task.d_vocab)
+    changed[-V:, -V:] = block - variable_identity(w)
+    operands = slice(task.left, task.right + 1)
+    entries = changed[tokens[:, operands, None], tokens[:, None, :-1]]  # (batch, operand, key - 1)
+    change = A.new_zeros(tokens.shape)
+    change[:, 1:] = torch.einsum("bo,bok->bk", A[:, task.last, operands], entries) * A.diagonal(-1, 1, 2)
+    return change
+
+
+def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
+    """Changes (batch, key) of the layer-2 scores of `=` that take from a typed number what could tell it from assigned ones.
+
+    As keys: typed numbers lose their position embedding (*no place*), or get the mean of those of the places 1 to 11,
+    where assigned numbers can stand (*an assigned number's place*); get the name of a variable which the problem does not
+    ask for, as an assigned number holds it (*a name*); an assigned number's place and a name (*both*).  Assigned numbers
+    that are not asked for lose their names.  Typed numbers lose what they hold of the token before them (*typed ones lose
+    theirs*), and get an assigned number's place besides (*neither*).
+
+    As query: `=` keeps only its own token and position (*query: own alone*); the values of typed numbers that it has
+    read become other values (*query: other values*).
+    """
+    task, w, last = weights.task, weights, weights.task.last
+    seen, V, N = run(w, task.check(tokens)), task.n_variables, task.n_numbers
+    A, added, stream = seen.attention(1), seen["blocks.0.hook_attn_out"], seen["blocks.1.hook_resid_pre"]
+    moved = w.W_E @ OV(w, 1)
+    query = stream[:, last] @ QK(w, 2)
+    assigned, places = task.assigned_numbers(tokens), task.value_positions(tokens)
+    operands = slice(task.left, task.right + 1)
+    typed = torch.zeros_like(assigned)
+    typed[:, operands] = tokens[:, operands] < N
+    rivals = assigned.scatter(1, places, False)
+    held = A.diagonal(-1, 1, 2)  # attention (batch, key - 1) of each key to the one before it
+    usual = held[assigned[:, 1:]].mean()
+
+    asked = tokens[:, operands] - task.first_variable
+    stranger = torch.arange(len(tokens), device=tokens.device) % V
+    for _ in range(2):
+        stranger = torch.where((asked == stranger[:, None]).any(1), (stranger + 1) % V, stranger)
+    named = usual * moved[task.first_variable + stranger]  # (batch, d_model)
+    before = torch.zeros_like(stream)
+    before[:, 1:] = held[:, :, None] * moved[tokens[:, :-1]]
+
+    def of_keys(vectors, where):
+        return torch.einsum("bd,bkd->bk", query, vectors.expand_as(stream)) * where
+
+    moved_away = of_keys(w.W_pos[1 : task.room].mean(0) - w.W_pos, typed)
+    name = of_keys(named[:, None] - before, typed)
+    changed = torch.where(tokens[:, operands] < N, (tokens[:, operands] + N // 3) % N, tokens[:, operands])
+    others = torch.einsum("bj,bjd->bd", A[:, last, operands], moved[changed] - moved[tokens[:, operands]])
+
+    def of_query(vectors):
+        return torch.einsum("bd,bkd->bk", vectors @ QK(w, 2), stream)
+
+    return {
+        "no place": of_keys(-w.W_pos, typed),
+        "an assigned number's place": moved_away,
+        "a name": name,
+        "both": moved_away + name,
+        "assigned ones lose their names": of_keys(-before, rivals),
+        "typed ones lose theirs": of_keys(-before, typed),
+        "neither": moved_away + of_keys(-before, typed),
+        "query: own alone": of_query(-added[:, last]),
+        "query: other values": of_query(others),
+    }

@@ -1,0 +1,279 @@
+"""Scores: splits against sums, changed keys against changed streams."""
+
+import math
+
+import pytest
+import torch
+from small import SIZES, problems, random_weights
+
+from assign_add_lib.analysis import scores
+from assign_add_lib.circuits import OV, layer_2_terms, qk_table, variable_identity
+from assign_add_lib.model import trace
+
+
+@pytest.fixture(params=SIZES[1:3], ids=str)
+def case(request):
+    """A task, random weights for it, and problems."""
+    return request.param[0], random_weights(*request.param), problems(request.param[0], 40).tokens
+
+
+def test_number_table_is_a_mean_over_numbers(case):
+    task, weights, _ = case
+    token, position = scores.number_table(weights)
+    S, i = qk_table(weights), 2
+    for key in (0, task.pad, task.first_variable):
+        expected = sum(S[n, key] for n in range(task.n_numbers)) / task.n_numbers + S[task.d_vocab + i, key]
+        torch.testing.assert_close(token[i, key], expected)
+    expected = sum(S[n, task.d_vocab + 1] for n in range(task.n_numbers)) / task.n_numbers + S[task.d_vocab + i, task.d_vocab + 1]
+    torch.testing.assert_close(position[i, 1], expected)
+
+
+def test_place_and_distance_find_what_was_put_in():
+    n, d = 9, torch.arange(9.0, dtype=torch.float64)
+    place = torch.randn(n, dtype=torch.float64)
+    wave = torch.cos(1.3 * d)
+    line = torch.stack([torch.ones_like(d), d], 1)
+    wave = wave - line @ torch.linalg.lstsq(line, wave[:, None]).solution[:, 0]  # no level and no line
+    index = torch.arange(n)
+    position = torch.randn(n, 1, dtype=torch.float64) + place + wave[(index[:, None] - index).abs()]
+    found = scores.place_and_distance(position)
+    torch.testing.assert_close(found[0], place - place[0], rtol=0, atol=1e-6)
+    torch.testing.assert_close(found[1], wave, rtol=0, atol=1e-6)
+    # a line in the distance is one in the place
+    found = scores.place_and_distance(-2 * (index[:, None] - index).double())
+    torch.testing.assert_close(found[0], 2 * d, rtol=0, atol=1e-6)
+    torch.testing.assert_close(found[1], 0 * d, rtol=0, atol=1e-6)
+
+
+def test_prices(case):
+    task, weights, _ = case
+    token, position = scores.number_table(weights)
+    found = scores.prices(weights)
+    rows = token[1:].tolist()
+    variable = [sum(row[task.first_variable :]) / task.n_variables - row[task.pad] for row in rows]
+    number = [sum(row[: task.n_numbers]) / task.n_numbers - row[task.pad] for row in rows]
+    assert found.variable == pytest.approx(sum(variable) / len(rows))
+    assert found.number == pytest.approx(sum(number) / len(rows))
+    place = scores.place_and_distance(position)[0][:-1]
+    x = torch.stack([torch.arange(len(place)).double(), torch.ones(len(place)).double()], 1)
+    assert found.place == pytest.approx(torch.linalg.lstsq(x, place[:, None]).solution[0].item())
+
+
+def test_changes_of_layer_1_key_by_key(case):
+    task, weights, tokens = case
+    changes, S, D = scores.layer_1_changes(weights, tokens), qk_table(weights), task.d_vocab
+    price = scores.prices(weights)
+    place, distance = scores.place_and_distance(scores.number_table(weights)[1])
+    for b, i in task.assigned_numbers(tokens).nonzero().tolist()[:20]:
+        n, keys = tokens[b, i], range(i + 1)
+        token = torch.stack([S[n, tokens[b, j]] + S[D + i, tokens[b, j]] for j in keys])
+        position = torch.stack([S[n, D + j] + S[D + i, D + j] for j in keys])
+        level = {True: price.variable}
+        priced = [
+            (level.get(bool(tokens[b, j] >= task.first_variable), 0.0) + (price.number if tokens[b, j] < task.n_numbers else 0))
+            + j * price.place
+            for j in keys
+        ]
+        wave = torch.stack([distance[i - j] for j in keys])
+        itself = torch.tensor([0.0] * i + [-1e4], dtype=torch.float64)
+        left = {
+            "no token part": position + token.mean(),
+            "no token part, not itself": position + token.mean() + itself,
+            "no position part": token + position.mean(),
+            "no line": token + position - place[: i + 1],
+            "no straight line": token + position - price.place * torch.arange(i + 1).double(),
+            "no wave": token + position - wave,
+            "no wave, no token part": position + token.mean() - wave,
+            "no wave, no token part, not itself": position + token.mean() - wave + itself,
+            "prices alone": torch.tensor(priced, dtype=torch.float64),
+        }
+        assert set(left) == set(changes)
+        for name, expected in left.items():
+            torch.testing.assert_close((token + position + changes[name][b, i, : i + 1]), expected, rtol=0, atol=1e-8, msg=name)
+    others = ~task.assigned_numbers(tokens)
+    assert all((change[others] == 0).all() for change in changes.values())
+
+
+def test_shares_read(case):
+    task, weights, tokens = case
+    pattern = trace(weights, tokens).pattern[:, 0]
+    before, itself, weight = [], [], []
+    for b, i in task.assigned_numbers(tokens).nonzero().tolist():
+        row = pattern[b, i].tolist()
+        before.append(max(range(len(row)), key=row.__getitem__) == i - 1)
+        itself.append(max(range(len(row)), key=row.__getitem__) == i)
+        weight.append(row[i - 1])
+    found = scores.shares_read(pattern, tokens, task)
+    assert found == pytest.approx({name: sum(each) / len(each) for name, each in zip(found, (before, itself, weight))})
+
+
+def test_gapped_problems():
+    task = SIZES[0][0]
+    tokens = scores.gapped(task, 9, 3, "variable", 5)
+    assert tokens.shape == (task.n_numbers, task.length)
+    row = task.names(tokens[14])
+    assert row[9] == "14" and row[6] == "c" and row[4] == "d" and row[13] == "c" and row[12] == "+" and row[15] == "="
+    assert [name for i, name in enumerate(row[:12]) if i not in (4, 6, 9)] == ["PAD"] * 9
+    assert (scores.gapped(task, 9, 3, "number", 1)[:, 8] < task.n_numbers).all()
+    assert (scores.gapped(task, 9, 3)[:, [7, 8]] == task.pad).all()
+    for wrong in ((12, 1), (3, 4), (3, 0), (9, 3, "plus"), (9, 3, "number", 3)):
+        with pytest.raises(ValueError, match="before a number|stands where"):
+            scores.gapped(task, *wrong)
+
+
+def test_headed_sequences(case):
+    task, kinds = case[0], ["number", "PAD", "variable"]
+    tokens = scores.headed(task, kinds, 4)
+    assert tokens.shape == (task.n_numbers, task.length) and task.check(tokens) is tokens
+    for number, row in enumerate(tokens.tolist()):
+        assert row[0] == row[2] == task.pad and row[4] == number
+        assert row[1] < task.n_numbers and task.first_variable <= row[3]
+        assert row[5 : task.room] == [task.pad] * (task.room - 5)
+        assert row[task.room] == task.plus and row[task.last] == task.equal
+    assert len(set(tokens[:, 1].tolist())) > 1 and len(set(tokens[:, 3].tolist())) > 1
+    for wrong in ((kinds, 2), (kinds, task.room), (["plus"], 4)):
+        with pytest.raises(ValueError, match="before a number"):
+            scores.headed(task, *wrong)
+
+
+def test_lead(case):
+    task, weights, tokens = case
+    terms = layer_2_terms(weights, tokens)
+    target = task.value_positions(tokens)[:, 0]
+    rivals = task.assigned_numbers(tokens).scatter(1, target[:, None], False)
+    found = scores.lead(terms, target, rivals)
+    assert found.shape == (len(tokens), 3, 3)
+    for b in range(len(tokens)):
+        others = [j for j in range(task.length) if rivals[b, j]]
+        for q in range(3):
+            for k in range(3):
+                row = terms[b, q, k].tolist()
+                if others:
+                    expected = row[target[b]] - sum(row[j] for j in others) / len(others)
+                    assert found[b, q, k].item() == pytest.approx(expected)
+                else:
+                    assert math.isnan(found[b, q, k])
+
+
+def test_leads_of_asked_problem_by_problem(case):
+    task, weights, tokens = case
+    terms, found = layer_2_terms(weights, tokens), []
+    for side, operand in enumerate((task.left, task.right)):
+        for each, row in zip(terms, tokens.tolist(), strict=True):
+            asked = row[task.left], row[task.right]
+            keys = {row[j - 1]: j for j in range(1, task.room) if row[j] < task.n_numbers}
+            rivals = [j for name, j in keys.items() if name not in asked]
+            if row[operand] >= task.first_variable and rivals:
+                found.append(each[..., keys[asked[side]]] - sum(each[..., j] for j in rivals) / len(rivals))
+    assert len(found) > 5
+    torch.testing.assert_close(scores.leads_of_asked(weights, tokens), torch.stack(found))
+
+
+def test_preferences_of_equal_score_by_score(case):
+    task, w, tokens = case
+    found, moved = scores.preferences_of_equal(w, tokens), w.W_E @ OV(w, 1)
+    seen = trace(w, tokens)
+    own, read = w.W_E[task.equal] + w.W_pos[task.last], seen.attn_out[:, 0, task.last]
+
+    def score(query, key):
+        return float(query @ w.W_Q[1] @ w.W_K[1].T @ key) / math.sqrt(w.W_Q.shape[-1])
+
+    def mean(values):
+        values = list(values)
+        return sum(values) / len(values)
+
+    numbers, variables = range(task.n_numbers), range(task.first_variable, task.d_vocab)
+    operands, assigned = (task.left, task.right), range(1, task.room)
+    expected = [mean(score(own, w.W_pos[j]) for j in operands), mean(score(own, w.W_pos[j]) for j in assigned)]
+    expected += [mean(score(each, w.W_pos[j]) for each in read for j in places) for places in (operands, assigned)]
+    expected += [mean(score(own, w.W_E[t]) for t in kind) for kind in (numbers, variables)]
+    expected += [mean(score(own, moved[t]) for t in variables), mean(score(moved[t], w.W_E[t]) for t in numbers)]
+    expected += [mean(score(moved[t], w.W_E[u]) for t in numbers for u in numbers if t != u)]
+    assert list(found.values()) == pytest.approx(expected)
+    assert list(found)[1] == f"key at 1 to {task.room - 1}" and list(found)[7] == "value read, same value at key"
+
+
+def test_flattened_keeps_the_mean_and_drops_the_choice(case):
+    task, weights, tokens = case
+    term, keys = layer_2_terms(weights, tokens)[:, 1, 1], task.assigned_numbers(tokens)
+    found = term + scores.flattened(term, keys)
+    for b in range(len(tokens)):
+        chosen = [j for j in range(task.length) if keys[b, j]]
+        for j in range(task.length):
+            expected = sum(term[b, k] for k in chosen) / len(chosen) if j in chosen else term[b, j]
+            torch.testing.assert_close(found[b, j], torch.as_tensor(expected))
+    assert not scores.flattened(term, torch.zeros_like(keys)).any()
+
+
+def test_at_level_keeps_all_choices(case):
+    task, weights, tokens = case
+    whole, keys = layer_2_terms(weights, tokens).sum((1, 2)), task.assigned_numbers(tokens)
+    level = torch.linspace(0.1, 0.9, len(tokens), dtype=whole.dtype)
+    change = scores.at_level(whole, keys, level)
+    old, new = whole.softmax(1), (whole + change).softmax(1)
+    for b in range(len(tokens)):
+        chosen = [j for j in range(task.length) if keys[b, j]]
+        other = [j for j in range(task.length) if not keys[b, j]]
+        assert float(sum(new[b, j] for j in chosen)) == pytest.approx(float(level[b]))
+        for group in (chosen, other):  # within each, attention keeps its proportions
+            torch.testing.assert_close(new[b, group] / new[b, group].sum(), old[b, group] / old[b, group].sum())
+        assert not change[b, other].any()
+
+
+def test_another_block_changes_the_entries_of_variables(case):
+    task, w, tokens = case
+    A, V, f = trace(w, tokens).pattern[:, 0], task.n_variables, task.first_variable
+    block = torch.randn(V, V, dtype=torch.float64)
+    old, found = variable_identity(w), scores.with_block(w, tokens, block)
+    assert not scores.with_block(w, tokens, old).any()
+    for b in range(12):
+        for j in range(task.length):
+            expected = 0.0
+            for p in (task.left, task.right):
+                if j and min(tokens[b, p], tokens[b, j - 1]) >= f:
+                    u, v = tokens[b, p] - f, tokens[b, j - 1] - f
+                    expected += A[b, task.last, p] * A[b, j, j - 1] * (block[u, v] - old[u, v])
+            assert float(found[b, j]) == pytest.approx(float(expected))
+
+
+def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
+    task, w, tokens = case
+    acts = trace(w, tokens)
+    stream, A = acts.resid_pre + acts.attn_out[:, 0], acts.pattern[:, 0]
+    changes = scores.typed_number_changes(w, tokens)
+    numbers = task.assigned_numbers(tokens)
+    usual = torch.stack([A[b, i, i - 1] for b, i in numbers.nonzero().tolist()]).mean()
+    OV1 = OV(w, 1)
+
+    def score(query, keys):
+        return torch.stack([(query @ w.W_Q[1]).dot(key @ w.W_K[1]) for key in keys]) / math.sqrt(w.W_Q.shape[-1])
+
+    for b in range(12):
+        ids, base = tokens[b].tolist(), score(stream[b, -1], stream[b])
+        asked = [ids[task.left], ids[task.right]]
+        stranger = b % task.n_variables
+        while task.first_variable + stranger in asked:
+            stranger = (stranger + 1) % task.n_variables
+        keys = {name: stream[b].clone() for name in list(changes)[:7]}
+        place, name = w.W_pos[1 : task.room].mean(0), usual * w.W_E[task.first_variable + stranger] @ OV1
+        query, other = stream[b, -1], stream[b, -1].clone()
+        for p in (task.left, task.right):
+            if ids[p] < task.n_numbers:
+                held = A[b, p, p - 1] * w.W_E[ids[p - 1]] @ OV1
+                keys["no place"][p] -= w.W_pos[p]
+                keys["an assigned number's place"][p] += place - w.W_pos[p]
+                keys["a name"][p] += name - held
+                keys["typed ones lose theirs"][p] -= held
+                keys["neither"][p] += place - w.W_pos[p] - held
+                keys["both"][p] += place - w.W_pos[p] + name - held
+                value = (ids[p] + task.n_numbers // 3) % task.n_numbers
+                other += A[b, -1, p] * (w.W_E[value] - w.W_E[ids[p]]) @ OV1
+        for p in range(1, task.room):
+            if ids[p] < task.n_numbers and ids[p - 1] not in asked:
+                keys["assigned ones lose their names"][p] -= A[b, p, p - 1] * w.W_E[ids[p - 1]] @ OV1
+        expected = {name: score(query, each) for name, each in keys.items()}
+        expected["query: own alone"] = score(acts.resid_pre[b, -1], stream[b])
+        expected["query: other values"] = score(other, stream[b])
+        assert set(expected) == set(changes)
+        for name, each in expected.items():
+            torch.testing.assert_close(base + changes[name][b], each, rtol=0, atol=1e-9, msg=name)
