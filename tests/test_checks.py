@@ -51,7 +51,7 @@ def answers(chapter):
 
 def answered(node):
     """Whether a statement gives the answer itself, where an exercise asks for no function."""
-    return isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Constant)
 
 
 def execute(nodes, names):
