@@ -15,10 +15,10 @@ A map of the package.  Each entry imports only entries above it in this list.
                    phases, history, waits, reading, cost                          chapters 1, 4 to 12
     theory/        the gradient theorem                                           chapter 13
     claims/        what the study says, put to the runs                           chapter 12
-    companions/    systems from elsewhere, five files each                        part IV
+    companions/    systems from elsewhere, in files of the same names             part IV
     laboratory/    the study's world varied: worlds, and what they predict        part V
     systems        every system, defined once
-    views/         figures, attention views, sliders                              all chapters
+    views/         figures, attention, sliders, networks that answer in the page  all chapters
     checks/        the exercises' checks, a module a chapter                      all chapters
 """
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from ..circuits import OV, QK, layer_1_terms, ov_table
 from ..model import Weights, read_out
 from ..sampling import Batch
-from ..task import STUDY, Split
+from ..task import Split
 
 
 def look_up_gradient(weights: Weights, problems: Batch, split: Split, batch: int = 1000) -> tuple[Tensor, Tensor]:
@@ -98,13 +98,13 @@ def length_in_span(m: Tensor, Q: Tensor) -> Tensor:
 
 def delivery(weights: Weights, tokens: Tensor) -> Tensor:
     """Layer-1 attention (batch, 2) of `=` to the operand that is a variable, and of the asked number to its variable."""
-    first = STUDY.first_variable
+    task = weights.task
     A = layer_1_terms(weights, tokens).sum(1)
     A = A.masked_fill(torch.ones(A.shape[1:], dtype=torch.bool).triu(1), -torch.inf).softmax(2)
-    side = STUDY.left + (tokens[:, STUDY.right] >= first).long()[:, None]
-    name = (tokens[:, : STUDY.room] == tokens.gather(1, side)).long().argmax(1)
+    side = task.left + (tokens[:, task.right] >= task.first_variable).long()[:, None]
+    name = (tokens[:, : task.room] == tokens.gather(1, side)).long().argmax(1)
     row = torch.arange(len(tokens))
-    return torch.stack([A[row, STUDY.last, side[:, 0]], A[row, name + 1, name]], 1)
+    return torch.stack([A[row, task.last, side[:, 0]], A[row, name + 1, name]], 1)
 
 
 def exchange_look_up(before: Weights, after: Weights, tokens: Tensor) -> dict[str, float]:
@@ -112,7 +112,8 @@ def exchange_look_up(before: Weights, after: Weights, tokens: Tensor) -> dict[st
 
     The score: what the asked name scores above the mean of the others, times what layer 1 delivers in the problem; the mean.
     """
-    asked = tokens[:, STUDY.left : STUDY.right + 1].max(1).values - STUDY.first_variable
+    task = before.task
+    asked = tokens[:, task.left : task.right + 1].max(1).values - task.first_variable
 
     def factors(w: Weights) -> tuple[Tensor, Tensor, Tensor]:
         return delivery(w, tokens).prod(1), moved_names(w), QK(w, 2)
