@@ -84,7 +84,7 @@ def reports(statement):
     """Whether a statement is a call of `report`, or a loop over nothing but such calls."""
     if isinstance(statement, ast.For):
         return all(map(reports, statement.body))
-    return isinstance(statement, ast.Expr) and bool(re.match(r"(checks\.)?report(_ten)?\(", ast.unparse(statement)))
+    return isinstance(statement, ast.Expr) and bool(re.match(r"(checks\.)?report(_ten|_seeds)?\(", ast.unparse(statement)))
 
 
 def test_cells_that_only_check_numbers_are_folded(twin):
