@@ -15,12 +15,12 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides release test oldest newest train execute serve student assignments mark lint browser clean
+.PHONY: book pdf slides release test oldest newest train execute minutes serve student assignments mark lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
 	@test -s $(INDEX)
-	$(BIN)/python -m sphinx -q -W --keep-going -n -b revealjs -d _build/.slides slides _build/html/slides
+	$(BIN)/python -m sphinx -q -W --keep-going -n -b revealjs -d _build/.slides teaching/slides _build/html/slides
 	@$(BIN)/python tools/plain.py _build/html/_sources
 	@echo "The book is at $(abspath $(INDEX))"
 
@@ -38,7 +38,7 @@ release: pdf slides
 # A browser, where one is missing, is installed beside the build.
 test: lint
 	@$(MAKE) --no-print-directory --jobs=2 browser book
-	$(BIN)/pytest chapters algorithm.ipynb tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest $(wildcard chapters evidence pages) tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
 
 # The package with the lowest and the highest versions that pyproject.toml allows, each in an environment of its own.
 oldest: RESOLUTION = lowest-direct
@@ -54,7 +54,11 @@ train: $(READY)
 	$(BIN)/python -m assign_add_lib train $(RUN) $(ARGS)
 
 execute: $(READY)
-	$(BIN)/python tools/execute.py chapters/*.md algorithm.md
+	$(BIN)/python tools/execute.py $(wildcard chapters/*.md evidence/*.md) pages/algorithm.md
+
+# The minutes that the pages state, from what there is to read.
+minutes: $(READY)
+	$(BIN)/python tools/minutes.py
 
 student: $(READY)
 	$(BIN)/python tools/student.py
@@ -82,7 +86,7 @@ clean:
 	rm -rf _build student assignments published .pytest_cache .ruff_cache
 
 # PyTorch goes first and alone: resolved together with the rest, it brings gigabytes of CUDA packages.
-$(READY): requirements.txt constraints.txt pyproject.toml
+$(READY): requirements.txt tools/constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer: make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install $(PIP) "$$(grep ^torch== requirements.txt)"

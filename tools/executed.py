@@ -8,9 +8,9 @@ RECORD = "executed"
 
 
 def digest(notebook):
-    """What tells a notebook's cells and outputs from others; the first cell, in which an address is stamped, is left out."""
-    cells = [cell for cell in notebook.cells if "remove-cell" not in cell.metadata.get("tags", [])]
-    held = [(cell.cell_type, cell.source, cell.get("outputs", [])) for cell in cells]
+    """What tells a notebook's cells and outputs from others; the first code cell, in which an address is stamped, is left out."""
+    installer = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
+    held = [(cell.cell_type, cell.source, cell.get("outputs", [])) for cell in notebook.cells if cell is not installer]
     return sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
 NAME = "assign-and-add.pdf"
 TOGETHER = "whole-book.html"  # the page that is printed, gone again when it is
-NOT_PRINTED = ("explorer", "lecturers/course")  # nothing without a screen, and nothing for readers
+NOT_PRINTED = ("pages/explorer", "teaching/lecturers/course")  # nothing without a screen, and nothing for readers
 # resolves once the fonts are there and every attention view has its maps
 DRAWN = """
 const resolve = arguments[0];
@@ -106,6 +106,8 @@ def together(site, pages):
         body.append(article)
     if len(ends.contents) > 1:
         body.append(ends)
+    for check in body.select(".cell.tag_check"):  # which can be opened on the site
+        check.decompose()
     for fold in body.select("details"):
         fold["open"] = ""
     for code in body.select("#solutions details.hide > summary") if len(ends.contents) > 1 else ():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
+from links import NUMBERED, read_links
 from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
@@ -21,13 +22,15 @@ from quiz import load_quiz
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# All that differs in MyST: a fence with what it holds, a display that may have a label, a role or code, a link to a page.
+# All that differs in MyST: a fence with what it holds, a display that may have a label, a role or code, a link to a page,
+# and the label of a section.
 PART = re.compile(
     r"""
       ^(?P<fence>`{3,}|:{3,})(?P<info>.*)\n(?P<body>(?:.*\n)*?)(?P=fence)[ ]*$
     | ^\$\$\n(?P<formula>(?:.*\n)*?)\$\$(?:[ ]\((?P<label>.+)\))?$
     | (?:\{(?P<role>[\w:]+)\})?(?P<ticks>`+)(?P<content>.+?)(?P=ticks)
-    | \]\((?P<path>[^():\s]+)\.(?:ipynb|md)\)
+    | ^\((?P<mark>[\w-]+)\)=\n+\#\#[ ](?P<heading>.+)$
+    | \[(?P<words>(?:[^][]|\[[^][]*\])*)\]\((?P<path>[^():\s#]+)(?P<suffix>\.ipynb|\.md)(?P<place>\#[^()\s]*)?\)
     """,
     re.MULTILINE | re.VERBOSE,
 )
@@ -43,6 +46,9 @@ LABELLED = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+
+# Where pages lie; a book has those that its contents list, and a reference to another is words without a link.
+FOLDERS = ("chapters", "evidence", "pages", "teaching/lecturers")
 
 # The tokens of Markdown that every notebook understands; MyST's parser gives others to all that is its own.
 PLAIN = re.compile(
@@ -75,34 +81,42 @@ class Book:
     def __init__(self, root=ROOT, site=None):
         config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
         contents = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
-        pages = [contents["root"], *(entry["file"] for part in contents["parts"] for entry in part["chapters"])]
-        self.files = {page: page + (".ipynb" if (root / f"{page}.ipynb").exists() else ".md") for page in pages}
+        there = {path.relative_to(root).with_suffix("").as_posix() for folder in FOLDERS for path in root.glob(f"{folder}/*.md")}
+        pages = dict.fromkeys([*listed(contents), *sorted(there)])
+        files = {page: page + (".ipynb" if (root / f"{page}.ipynb").exists() else ".md") for page in pages}
+        self.files = {page: files.pop(page) for page in listed(contents)}
+        self.absent = files
         self.site = site_of(config["repository"]["url"]) if site is None else site
         self.root = root
+        self.links = read_links(root, {page: root / file for page, file in self.files.items()})
         self.parser = create_md_parser(MdParserConfig(enable_extensions=config["parse"]["myst_enable_extensions"]), RendererHTML)
-        self.sources = parse_file(root / "references.bib").entries
-        self.targets = {target.anchor: target for target in self._numbered()}
+        self.sources = parse_file(root / "pages/references.bib").entries
+        self.targets = {target.anchor: target for target in reversed([*self._numbered()])}  # a page that is there comes first
         self.terms = {}
-        for term in re.findall(r"(?m)^(\w.*)\n  ", (root / "glossary.md").read_text("utf-8")):
-            self.terms[term.lower()] = Target(term, "glossary", "term-" + term.replace(" ", "-"))
+        for term in re.findall(r"(?m)^(\w.*)\n  ", (root / "pages/glossary.md").read_text("utf-8")):
+            self.terms[term.lower()] = Target(term, "pages/glossary", "term-" + term.replace(" ", "-"))
 
     def notebooks(self):
         """The pages that are notebooks, by name."""
         return {page: nbformat.read(self.root / file, 4) for page, file in self.files.items() if file.endswith(".ipynb")}
 
+    def title(self, page):
+        """The title of a page, there or not."""
+        return re.search(r"(?m)^# (.+)", (self.root / f"{page}.md").read_text("utf-8"))[1]
+
     def _numbered(self):
-        """All that has a number; pages that have none themselves share one count, as in the book."""
-        counts, notebooks = {}, self.notebooks()
+        """All that has a number, on absent pages too; pages that have none themselves share one count, as in the book."""
+        counts = {}
 
         def number(kind, page):
-            chapter = re.match(r"chapters/(\d+)_", page)
-            chapter = f"{int(chapter[1])}." if chapter else ""
+            found = NUMBERED.match(page)
+            chapter = f"{'E' * (found['kind'] == 'evidence')}{int(found['number'])}." if found else ""
             counts[kind, chapter] = counts.get((kind, chapter), 0) + 1
             return f"{chapter}{counts[kind, chapter]}"
 
-        for page, file in self.files.items():
-            if page in notebooks:
-                cells = notebooks[page].cells
+        for page, file in (self.files | self.absent).items():
+            if file.endswith(".ipynb"):
+                cells = nbformat.read(self.root / file, 4).cells
             else:
                 cells = [new_markdown_cell((self.root / file).read_text("utf-8"))]
             for cell in cells:
@@ -119,6 +133,8 @@ class Book:
 
     def link(self, text, here, target):
         """A link from one page to a target; without a site, plain words unless that is in another notebook."""
+        if target.page not in self.files:
+            return text
         if self.site:
             return f"[{text}]({self.site}/{target.page}.html#{target.anchor})"
         if target.page == here or not self.files[target.page].endswith(".ipynb"):
@@ -144,18 +160,40 @@ class Book:
             if match["label"]:
                 number = self.targets["equation-" + match["label"]].text[1:-1]
                 return f"$$\n{match['formula']}\\tag{{{number}}}\n$$"
+            if match["mark"]:
+                return self._section(match, page)
             if match["role"]:
                 return self._role(match["role"], match["content"], page)
-            if match["path"] and self.site:
-                return f"]({self.site}/{posixpath.normpath(posixpath.join(posixpath.dirname(page), match['path']))}.html)"
+            if match["path"]:
+                there = posixpath.normpath(posixpath.join(posixpath.dirname(page), match["path"]))
+                words, place = self._replace(match["words"], page), match["place"] or ""
+                if there in self.absent or not self.site and match["suffix"] == ".md":
+                    return words or self.title(there)
+                address = f"{self.site}/{there}.html" if self.site else match["path"] + match["suffix"]
+                return f"[{words}]({address}{place})"
             return match[0]
 
         return PART.sub(part, text)
+
+    def _section(self, match, page):
+        """The heading of a section of evidence, with its number, and the places that ask for it."""
+        section = self.links.sections.get(match["mark"])
+        if not section or section.page != page:
+            return match[0]
+        places = self.links.places[match["mark"]]
+        names = [Target(", ".join(filter(None, (each.whole, each.section))), each.page, each.anchor) for each in places]
+        listed = "; ".join(self.link(each.text, page, each) for each in names)
+        return f"## {section.number} {self._replace(match['heading'], page)}\n\n*Asked for by:* {listed}"
 
     def _role(self, role, content, page):
         if role in ("cite", "cite:p", "cite:t"):
             cited = [self._cited(key, role == "cite:t") for key in content.split(",")]
             return ", ".join(cited) if role == "cite:t" else f"({'; '.join(cited)})"
+        if role == "evidence":
+            section = self.links.sections.get(content)
+            if not section or section.page not in self.files:
+                return section.name if section else "Evidence"
+            return self.link(section.name, page, Target(section.name, section.page, content))
         text, label = re.fullmatch(r"(?:(.*) <(?=.*>))?(.*?)>?", content).groups()
         if role == "term":
             return self.link(text or label, page, self.terms[label.lower()])
@@ -172,7 +210,7 @@ class Book:
         text = f"{authors} ({source.fields['year']})" if in_text else f"{authors}, {source.fields['year']}"
         if preprint := source.fields.get("eprint"):
             return f"[{text}](https://arxiv.org/abs/{preprint})"
-        return f"[{text}]({self.site}/bibliography.html)" if self.site else text
+        return f"[{text}]({self.site}/pages/bibliography.html)" if self.site and "pages/bibliography" in self.files else text
 
     def _directive(self, match, page):
         """A theorem, a note and the like as a quoted block under its title, folded where the book folds it."""
@@ -197,7 +235,6 @@ class Book:
             return f"<details>\n<summary>{title}</summary>\n\n{quoted(body)}\n\n</details>"
         return quoted(f"{heading}\n\n{body}")
 
-
     def _quiz(self, name, page):
         """A quiz: questions with a number, and each option as a fold that opens to its explanation."""
         parts = []
@@ -207,6 +244,13 @@ class Book:
                 summary, answer = self.parser.renderInline(option.said), quoted(self._replace(option.answer, page))
                 parts.append(f"<details>\n<summary>{summary}</summary>\n\n{answer}\n\n</details>")
         return "\n\n".join(parts)
+
+
+def listed(contents):
+    """The pages of a table of contents, or of an entry in it, in their order."""
+    own = [contents[key] for key in ("root", "file") if key in contents]
+    below = (entry for key in ("parts", "chapters", "sections") for entry in contents.get(key, ()))
+    return own + [page for entry in below for page in listed(entry)]
 
 
 def site_of(repository):
@@ -257,7 +301,7 @@ def fold(cell):
     if {"hide-cell", "hide-input", "remove-cell"} & set(tags):
         cell.metadata["cellView"] = "form"  # Colab's word for it
         hidden["source_hidden"] = True
-    if "hide-cell" in tags or "hide-output" in tags:
+    if {"hide-cell", "hide-output", "remove-cell"} & set(tags):
         hidden["outputs_hidden"] = True
     if hidden:
         cell.metadata["jupyter"] = hidden

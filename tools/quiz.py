@@ -1,8 +1,7 @@
-"""A chapter's quiz: the directive `{quiz} NAME` shows quizzes/NAME.md, each option as a fold that opens to its explanation.
+"""A chapter's quiz: teaching/quizzes/NAME.md as questions and options, for the site and for plain notebooks.
 
 A question is a heading of one line, with more text below it if need be; its options are a list of tasks, `- [x]` before the
-right one, and below each, indented, the explanation.  Folds need no script: they work under a strict policy, with a keyboard,
-with a screen reader and on paper.
+right one, and below each, indented, the explanation.
 """
 
 import re
@@ -10,10 +9,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
-from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
-
-FOLDER = "quizzes"
+FOLDER = "teaching/quizzes"
 OPTION = re.compile(r"^- \[(?P<mark>[ x])\] (?P<said>.+)\n(?P<why>(?:(?:  .*)?\n)*)", re.MULTILINE)
 
 
@@ -52,34 +48,3 @@ def load_quiz(root: Path | str, name: str) -> list[Question]:
     if before.strip() or not questions:
         raise ValueError(f"{FOLDER}/{name}.md must begin with a question, a heading")
     return questions
-
-
-class Quiz(SphinxDirective):
-    """Questions one after the other, and the options of each as folds."""
-
-    required_arguments = 1
-
-    def run(self):
-        """The nodes of the quiz: an ordered list."""
-        name = self.arguments[0]
-        self.env.note_dependency(str(Path(self.env.srcdir, FOLDER, f"{name}.md")))
-        listed = nodes.enumerated_list(classes=["quiz"], enumtype="arabic", prefix="", suffix=".")
-        for question in load_quiz(self.env.srcdir, name):
-            folds = [node for option in question.options for node in self.fold(option)]
-            listed += nodes.list_item("", *self.parse_text_to_nodes(question.asked), *folds)
-        return [listed]
-
-    def fold(self, option):
-        """An option as a fold."""
-        said, messages = self.parse_inline(option.said)
-        shown = nodes.container("", *self.parse_text_to_nodes(option.answer), classes=["right" if option.right else "wrong"])
-        opened, named, closed = (
-            nodes.raw("", html, format="html") for html in ('<details class="quiz"><summary>', "</summary>", "</details>")
-        )
-        return [opened, nodes.paragraph("", "", *said), *messages, named, shown, closed]
-
-
-def setup(app):
-    """Add the directive."""
-    app.add_directive("quiz", Quiz)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

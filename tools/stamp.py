@@ -30,7 +30,7 @@ def stamp(address, folder, package=None):
         shutil.copy2(ROOT / name, target)
     config = folder / "_config.yml"
     config.write_text(re.sub(r"(?m)^  url: .*", f"  url: {address}", config.read_text("utf-8")), "utf-8")
-    for page in [*folder.glob("chapters/*.ipynb"), *folder.glob("chapters/*.md"), *folder.glob("algorithm.*")]:
+    for page in (page for name in ("chapters/*", "evidence/*", "pages/algorithm.*") for page in folder.glob(name)):
         renew(page, package or f"git+{address}@published")
 
 

@@ -1,9 +1,8 @@
-"""Write the notebooks for students into student/: plain Markdown, without solutions and answers."""
+"""Write the notebooks for students into student/, where each has the place it has here: plain, without solutions and answers."""
 
 import copy
 import re
 import sys
-from pathlib import Path
 
 import nbformat
 from plain import ROOT, Book, plain
@@ -31,14 +30,14 @@ def without_solutions(notebook):
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
     book = Book()
     for page, notebook in book.notebooks().items():
-        if page.startswith("chapters/"):
-            try:
-                plain_notebook = plain(without_solutions(notebook), page, book)
-            except ValueError as error:
-                print(f"student: {error}", file=sys.stderr)
-                sys.exit(2)
-            nbformat.write(plain_notebook, FOLDER / Path(book.files[page]).name)
+        try:
+            plain_notebook = plain(without_solutions(notebook), page, book)
+        except ValueError as error:
+            print(f"student: {error}", file=sys.stderr)
+            sys.exit(2)
+        path = FOLDER / book.files[page]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(plain_notebook, path)
     print("The notebooks without solutions are in", FOLDER)

@@ -158,7 +158,7 @@ def explorer(site, browser):
     """Opens the explorer with what stands behind its address, and waits until it has said something."""
 
     def opened(asked="", waits="verdict", **window):
-        show(browser, f"{site}/explorer.html{asked}", **window)
+        show(browser, f"{site}/pages/explorer.html{asked}", **window)
         until(browser, lambda: said(browser, waits) and "Fetching" not in said(browser, "verdict"))
         browser.execute_async_script(PAINTED)
         return browser
@@ -226,7 +226,7 @@ window.fetch = (url) => (String(url).endsWith(".safetensors") ? later : fetch)(u
 def held(site, browser):
     """Opens the explorer while its weights are on their way: until `held` is called in the page, they do not come."""
     script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HELD})
-    yield lambda asked="", **window: show(browser, f"{site}/explorer.html{asked}", **window) or browser
+    yield lambda asked="", **window: show(browser, f"{site}/pages/explorer.html{asked}", **window) or browser
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
@@ -265,7 +265,7 @@ def test_what_lies_beyond_the_first_sight_comes_once_that_is_painted(site, brows
     drawn = "return arguments[0].every((name) => getComputedStyle(document.querySelector(name)).contentVisibility === 'visible')"
     for asked in ("", "#predict-then-look"):
         browser.get("about:blank")
-        show(browser, f"{site}/explorer.html{asked}", width=width)
+        show(browser, f"{site}/pages/explorer.html{asked}", width=width)
         assert browser.execute_script(drawn, beyond) and bool(browser.execute_script("return scrollY")) == bool(asked)
     browser.execute_script("document.documentElement.dataset.top = ''")  # as it was before
     assert not browser.execute_script(drawn, beyond[:1])
@@ -401,13 +401,14 @@ def test_what_is_shown_is_named_until_other_weights_are_there(explorer):
 @pytest.mark.parametrize("damage", ["gone", "cut", "altered"])
 def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(damage, browser, tmp_path):
     shutil.copytree(SITE / "_static", tmp_path / "_static", ignore=shutil.ignore_patterns("seed-[0-35-9]*", "vendor", "scripts"))
-    shutil.copy(SITE / "explorer.html", tmp_path)
+    (tmp_path / "pages").mkdir()
+    shutil.copy(SITE / "pages/explorer.html", tmp_path / "pages")
     path = tmp_path / "_static/runs/seed-42/checkpoints/step-003000.safetensors"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.unlink() if damage == "gone" else path.write_bytes(content[:-1000] if damage == "cut" else content)
     with served(tmp_path) as address:
-        browser.get(f"{address}/explorer.html?run=seed-42&step=3000")
+        browser.get(f"{address}/pages/explorer.html?run=seed-42&step=3000")
         until(browser, lambda: said(browser, "error"))
         lines = {"gone": "could not be fetched (404)", "cut": "it is cut short", "altered": "its checksum is not"}
         assert lines[damage] in said(browser, "error") and not said(browser, "verdict")

@@ -427,11 +427,10 @@ def site(browser, tmp_path_factory):
 
     folder, data = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "_ext")
         patch.setenv("ASSIGN_ADD_RENDER", "static")
         patch.setattr(manifest, "PACKAGE", data / "package")
+        import finish
         import live_network
-        import pages
 
         system, runs = System("rules", RuleConfig, RuleLearner, RuleRun), {}
         for depth in (2, 1):
@@ -449,9 +448,9 @@ def site(browser, tmp_path_factory):
     for sheet in ("explorer.css", "playground.css"):
         shutil.copy(LIVE / sheet, folder / "_static")
     links = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in ("explorer", "playground"))
-    policy = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{pages.POLICY}">'
+    policy = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{finish.POLICY}">'
     head = f'{policy}<link rel="icon" href="data:,">{links}<script defer src="_static/live-rules.js"></script>'
-    body = re.sub(' style="[^"]*"', "", body)  # as `pages` does
+    body = re.sub(' style="[^"]*"', "", body)  # as `finish` does
     for name, space in (("page", ""), ("below", "<br>" * 200)):
         (folder / f"{name}.html").write_text(f"<!doctype html>{head}{space}{body}", "utf-8")
     with served(folder) as address:

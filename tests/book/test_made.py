@@ -13,18 +13,18 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 def rows(place):
     """The rows of the first table of a section of the page on the state of the book, cell by cell."""
-    page = BeautifulSoup((SITE / "status.html").read_text("utf-8"), "html.parser")
+    page = BeautifulSoup((SITE / "pages/status.html").read_text("utf-8"), "html.parser")
     return [[cell.get_text(" ", strip=True) for cell in row.select("td")] for row in page.select(f"#{place} tbody tr")]
 
 
 def test_the_quoted_sentence_stands_in_its_chapter():
-    quoted = re.findall(r"(?m)^> (.+)", (ROOT / "made.md").read_text("utf-8"))
+    quoted = re.findall(r"(?m)^> (.+)", (ROOT / "pages/made.md").read_text("utf-8"))
     assert len(quoted) == 1 and quoted[0] in (ROOT / "chapters/11_phases.md").read_text("utf-8")
 
 
 def test_state_of_the_notebooks_is_as_their_texts_have_it():
     *pages, together = rows("notebooks")
-    texts = [*sorted((ROOT / "chapters").glob("*.md")), ROOT / "algorithm.md"]
+    texts = [*sorted(ROOT.glob("chapters/*.md")), *sorted(ROOT.glob("evidence/*.md")), ROOT / "pages/algorithm.md"]
     assert len(pages) == len(texts)
     for (title, _, cells, compared, figures, numbers, exercises, quiz), path in zip(pages, texts):
         text = path.read_text("utf-8")
@@ -32,7 +32,7 @@ def test_state_of_the_notebooks_is_as_their_texts_have_it():
         assert int(cells) == text.count("```{code-cell}") and int(figures) == len(re.findall(r"(?m)^  figure:", text))
         assert int(compared) == int(cells) - text.count("nbval-ignore-output")
         assert int(exercises) == text.count("### Exercise") and int(numbers) == len(re.findall(r"\breport\(", text))
-        questions = ROOT / f"quizzes/{path.name}"
+        questions = ROOT / f"teaching/quizzes/{path.name}"
         assert int(quiz) == (len(re.findall("(?m)^# ", questions.read_text("utf-8"))) if questions.is_file() else 0)
     assert [int(each) for each in together[2:]] == [sum(int(row[i]) for row in pages) for i in range(2, 8)]
 

@@ -1,4 +1,4 @@
-"""Every chapter keeps the book's rules: pairs in step, figures described, short cells, exercises that check themselves."""
+"""Every chapter and page of evidence keeps the book's rules: pairs in step, figures described, short cells, checks folded."""
 
 import ast
 import re
@@ -9,18 +9,29 @@ import jupytext
 import nbformat
 import pytest
 from first_cell import first_cell
+from minutes import measure, stated
 from student import without_solutions
 
 from assign_add_lib import checks
 
-CHAPTERS = sorted((Path(__file__).resolve().parents[2] / "chapters").glob("*.md"))
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS, EVIDENCE = (sorted((ROOT / folder).glob("*.md")) for folder in ("chapters", "evidence"))
+NAMING = ast.Assign | ast.AugAssign | ast.FunctionDef | ast.Import | ast.ImportFrom
 MACHINE_PATH = re.compile(r"/(home|root|tmp|usr|opt|work|Users|content)/|site-packages|[A-Z]:\\\\")
 
 
-@pytest.fixture(params=CHAPTERS, ids=lambda path: path.stem)
+def name_of(path):
+    """A page's name, with its folder."""
+    return str(path.relative_to(ROOT).with_suffix(""))
+
+
+@pytest.fixture(params=[*CHAPTERS, *EVIDENCE, ROOT / "pages/algorithm.md"], ids=name_of)
 def twin(request):
-    """The path of a chapter's text twin."""
+    """The path of a page's text twin."""
     return request.param
+
+
+chapters = pytest.mark.parametrize("twin", CHAPTERS, indirect=True, ids=name_of)
 
 
 @pytest.fixture
@@ -42,14 +53,11 @@ def outputs(cell, kind):
     return [output.data[kind] for output in cell.outputs if kind in output.get("data", {})]
 
 
-def test_every_chapter_is_a_pair(root):
-    notebooks = {path.stem for path in root.glob("chapters/*.ipynb")}
-    assert notebooks == {path.stem for path in CHAPTERS}
-
-
-def test_every_chapter_is_in_the_table_of_contents(root):
-    listed = re.findall(r"file: chapters/(\w+)", (root / "_toc.yml").read_text("utf-8"))
-    assert listed == [path.stem for path in CHAPTERS]
+@pytest.mark.parametrize("folder, twins", [("chapters", CHAPTERS), ("evidence", EVIDENCE)])
+def test_every_page_is_a_pair_in_the_table_of_contents(folder, twins):
+    stems = [path.stem for path in twins]
+    assert sorted(path.stem for path in ROOT.glob(f"{folder}/*.ipynb")) == stems
+    assert re.findall(rf"file: {folder}/(\w+)", (ROOT / "_toc.yml").read_text("utf-8")) == stems
 
 
 def test_pair_is_in_step(twin, notebook):
@@ -57,12 +65,6 @@ def test_pair_is_in_step(twin, notebook):
         return [(c.cell_type, c.source, tags(c), c.metadata.get("mystnb", {})) for c in notebook.cells]
 
     assert cells(notebook) == cells(jupytext.read(twin))
-
-
-def test_the_page_of_the_algorithm_is_in_step(root):
-    twin = jupytext.read(root / "algorithm.md")
-    notebook = nbformat.read(root / "algorithm.ipynb", as_version=4)
-    assert [(c.cell_type, c.source) for c in notebook.cells] == [(c.cell_type, c.source) for c in twin.cells]
 
 
 def test_cells_ran_in_order(code):
@@ -80,25 +82,27 @@ def test_cells_are_short(code):
     assert median(lengths) <= 8
 
 
-def reports(statement):
-    """Whether a statement is a call of `report`, or a loop over nothing but such calls."""
-    if isinstance(statement, ast.For):
-        return all(map(reports, statement.body))
-    return isinstance(statement, ast.Expr) and bool(re.match(r"(checks\.)?report(_ten)?\(", ast.unparse(statement)))
+def reports(statement, names):
+    """Whether a statement prints what a call of one of these functions reports; the definition of a function prints nothing."""
+    called = {ast.unparse(node.func) for node in ast.walk(statement) if isinstance(node, ast.Call)}
+    return not isinstance(statement, ast.FunctionDef) and bool(called & names)
 
 
-def test_cells_that_only_check_numbers_are_folded(twin):
-    """And nothing else is folded under that name: only such cells, with names given to what they check."""
-    for cell in jupytext.read(twin).cells:
-        if cell.cell_type == "code" and "remove-cell" not in tags(cell):
-            statements = ast.parse(cell.source).body
-            folded = cell.metadata.get("mystnb", {}).get("code_prompt_show") == "Check these numbers"
-            assert folded or not all(map(reports, statements)), f"not folded:\n{cell.source}"
-            if folded:
-                assert "hide-input" in tags(cell), cell.source
-                rest = [each for node in statements for each in (node.body if isinstance(node, ast.For) else [node])]
-                assert all(isinstance(each, ast.Assign) or reports(each) for each in rest), f"folded:\n{cell.source}"
-                assert any(map(reports, rest)), f"no check:\n{cell.source}"
+def test_reports_are_hidden_or_folded_with_what_they_print(code):
+    """In cells that hold reports, and names and functions for them, and nothing else."""
+    trees = [ast.parse(cell.source).body for cell in code[1:]]
+    defined = [node for body in trees for node in body if isinstance(node, ast.FunctionDef)]
+    names = {"report", "checks.report"}
+    names |= {node.name for node in defined if any(reports(each, names) for each in node.body)}
+    for cell, body in zip(code[1:], trees):
+        if {"check", "remove-cell"} & set(tags(cell)):
+            assert {"hide-cell", "remove-cell"} & set(tags(cell)), f"not folded:\n{cell.source}"
+            assert any(reports(each, names) for each in body), f"no check:\n{cell.source}"
+            rest = [each for each in body if not reports(each, names)]
+            assert all(isinstance(each, NAMING) for each in rest), f"no check alone:\n{cell.source}"
+        elif "hide-cell" not in tags(cell):
+            assert not any(reports(each, names) for each in body), f"reports stand open:\n{cell.source}"
+            assert "(quoted as" not in str(cell.outputs), f"reports stand open:\n{cell.source}"
 
 
 def test_figures_have_captions_and_alt_text(code):
@@ -135,6 +139,7 @@ def test_no_cell_ends_in_an_error(code):
     assert not [output for cell in code for output in cell.outputs if output.output_type == "error"]
 
 
+@chapters
 def test_head_says_what_to_expect(notebook):
     head = notebook.cells[0].source
     assert head.startswith("# ")
@@ -142,6 +147,13 @@ def test_head_says_what_to_expect(notebook):
         assert re.search(promise, head, re.IGNORECASE), f"the head lacks “{promise}”"
 
 
+@pytest.mark.parametrize("twin", [*CHAPTERS, *EVIDENCE], indirect=True, ids=name_of)
+def test_the_minutes_that_a_page_states_are_those_that_it_takes(twin):
+    text = twin.read_text("utf-8")
+    assert stated(text) == measure(text).minutes
+
+
+@chapters
 def test_exercises_have_a_task_a_cell_and_a_checked_solution(twin, notebook):
     chapter, cells = int(twin.stem[:2]), notebook.cells
     starts = [i for i, cell in enumerate(cells) if re.search("^### Exercise", cell.source, re.MULTILINE)]
@@ -158,6 +170,7 @@ def test_exercises_have_a_task_a_cell_and_a_checked_solution(twin, notebook):
     assert len(starts) == sum("exercise" in tags(cell) for cell in cells) == sum("solution" in tags(cell) for cell in cells)
 
 
+@chapters
 def test_student_notebook_has_no_solution(notebook):
     sources = {cell.source for cell in notebook.cells if "solution" in tags(cell)}
     student = without_solutions(notebook)

@@ -1,4 +1,4 @@
-"""Quizzes: their form in quizzes/, and how they open on the built page and in plain notebooks."""
+"""Quizzes: their form in teaching/quizzes/, and how they open on the built page and in plain notebooks."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from browsing import show
 from plain import Book
-from quiz import load_quiz
+from quiz import FOLDER, load_quiz
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -25,7 +25,7 @@ def quiz(chapter):
 
 
 def test_every_quiz_is_of_a_chapter():
-    assert sorted(path.stem for path in (ROOT / "quizzes").glob("*")) == CHAPTERS
+    assert sorted(path.stem for path in (ROOT / FOLDER).glob("*")) == CHAPTERS
 
 
 def test_quiz_has_five_to_eight_questions_of_one_right_option(quiz):
@@ -47,7 +47,7 @@ def test_neither_place_nor_length_gives_the_right_option_away(quiz):
 
 
 def test_lines_are_short(chapter):
-    text = (ROOT / "quizzes" / f"{chapter}.md").read_text("utf-8")
+    text = (ROOT / FOLDER / f"{chapter}.md").read_text("utf-8")
     assert max(map(len, text.splitlines())) <= 130
 
 
@@ -74,9 +74,9 @@ def test_plain_notebook_has_the_quiz_in_folds(chapter, quiz):
     ],
 )
 def test_quiz_of_another_form_is_refused(text, tmp_path):
-    (tmp_path / "quizzes").mkdir()
-    (tmp_path / "quizzes/one.md").write_text(text)
-    with pytest.raises(ValueError, match="quizzes/one.md"):
+    (tmp_path / FOLDER).mkdir(parents=True)
+    (tmp_path / FOLDER / "one.md").write_text(text)
+    with pytest.raises(ValueError, match="teaching/quizzes/one.md"):
         load_quiz(tmp_path, "one")
 
 

@@ -1,18 +1,7 @@
 """Of a sheet, what no page can use is left out, and all else stays as it was."""
 
 import pytest
-from browsing import ROOT
-
-
-@pytest.fixture(scope="module")
-def sheets():
-    """The module that trims sheets, which lies among the extensions of the build."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "_ext")
-        import sheets
-
-        yield sheets
-
+from sheets import trimmed, words_of
 
 PAGE = '<div class="note wide-box" id="top"><p class="w-50%">Words</p></div>'
 
@@ -35,5 +24,5 @@ PAGE = '<div class="note wide-box" id="top"><p class="w-50%">Words</p></div>'
         ('@font-face{font-family:"Other";src:url(a.woff2)}', '@font-face{font-family:"Other";src:url(a.woff2)}'),
     ],
 )
-def test_rules_that_no_page_can_use_are_left_out(sheets, rule, left):
-    assert sheets.trimmed(rule, frozenset(sheets.words_of(PAGE))) == left
+def test_rules_that_no_page_can_use_are_left_out(rule, left):
+    assert trimmed(rule, frozenset(words_of(PAGE))) == left

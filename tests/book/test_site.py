@@ -148,7 +148,7 @@ def test_mathematics_has_a_letter_for_all_it_says(site, browser):
     """In the font that the site brings, whose glyphs are chosen from a larger one: each kind of symbol is drawn with it."""
     text = "".join((SITE / page).read_text("utf-8") for page in PAGES)
     symbols = sorted(set(re.findall(r"<(?:mi|mn|mo|mtext)\b[^>]*>[^<]+</\w+>", text)))
-    show(browser, f"{site}/notation.html")
+    show(browser, f"{site}/pages/notation.html")
     browser.execute_script("document.querySelector('article math').innerHTML = arguments[0]", "".join(symbols))
     browser.execute_async_script("document.fonts.ready.then(arguments[0])")
     browser.execute_cdp_cmd("DOM.enable", {})
@@ -321,7 +321,7 @@ def test_theme_is_kept(site, browser):
     chosen = "return document.documentElement.dataset.theme"
     while browser.execute_script(chosen) != "dark":
         browser.find_element(By.CSS_SELECTOR, ".theme-switch-button").click()
-    show(browser, f"{site}/notation.html")
+    show(browser, f"{site}/pages/notation.html")
     assert browser.execute_script(chosen) == "dark"
     browser.execute_script("localStorage.clear()")
 
@@ -366,7 +366,7 @@ def test_button_prints(site, browser):
 
 def test_paper_is_light(site, browser, tmp_path):
     """And the reader's dark page is as it was afterwards."""
-    show(browser, f"{site}/notation.html", scheme="dark")
+    show(browser, f"{site}/pages/notation.html", scheme="dark")
     browser.execute_script("addEventListener('beforeprint', () => (window.printed = document.documentElement.dataset.theme))")
     print_page(browser, tmp_path / "page.pdf")
     assert browser.execute_script("return [window.printed, document.documentElement.dataset.theme]") == ["light", "dark"]

@@ -28,12 +28,12 @@ def deck(request):
 
 
 def test_every_chapter_has_a_deck():
-    listed = re.findall(r"(?m)^\d\d_\w+$", (ROOT / "slides/index.md").read_text("utf-8"))
-    assert listed == CHAPTERS == sorted(path.stem for path in (ROOT / "slides").glob("[0-9]*.md"))
+    listed = re.findall(r"(?m)^\d\d_\w+$", (ROOT / "teaching/slides/index.md").read_text("utf-8"))
+    assert listed == CHAPTERS == sorted(path.stem for path in (ROOT / "teaching/slides").glob("[0-9]*.md"))
 
 
 def test_every_slide_has_words_for_the_speaker(deck):
-    slides = re.split(r"(?m)^##? ", (ROOT / f"slides/{deck}.md").read_text("utf-8"))[1:]
+    slides = re.split(r"(?m)^##? ", (ROOT / f"teaching/slides/{deck}.md").read_text("utf-8"))[1:]
     assert 10 <= len(slides) <= 24
     for slide in slides:
         assert len(re.findall(r"(?m)^% .{40,}", slide)) == 1, slide.splitlines()[0]
@@ -47,7 +47,7 @@ def test_deck_fits_and_asks_no_other_host(browser, site, deck):
     WebDriverWait(browser, 60).until(lambda browser: browser.execute_script("return window.Reveal && Reveal.isReady()"))
     assert browser.execute_script(FITS) == []
     assert "user-scalable" not in browser.page_source  # a phone may zoom in
-    slides = len(re.findall(r"(?m)^##? ", (ROOT / f"slides/{deck}.md").read_text("utf-8")))
+    slides = len(re.findall(r"(?m)^##? ", (ROOT / f"teaching/slides/{deck}.md").read_text("utf-8")))
     assert browser.execute_script("return Reveal.getTotalSlides()") == slides
     assert len(browser.find_elements("css selector", "aside.notes")) == slides
     asked = [address for address in requests(browser) if address.startswith("http")]
@@ -56,6 +56,6 @@ def test_deck_fits_and_asks_no_other_host(browser, site, deck):
 
 
 def test_lecture_notes_lead_to_their_slides(deck):
-    page = (SITE / f"lecturers/{deck}.html").read_text("utf-8")
-    assert f'href="../slides/{deck}.html"' in page
+    page = (SITE / f"teaching/lecturers/{deck}.html").read_text("utf-8")
+    assert f'href="../../slides/{deck}.html"' in page
     assert (SITE / f"slides/{deck}.html").is_file()

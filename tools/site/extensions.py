@@ -1,0 +1,16 @@
+"""What this book adds to Sphinx, in the order in which it is set up."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path += [folder for folder in (str(HERE), str(HERE.parent)) if folder not in sys.path]
+
+EXTENSIONS = ("book_tidy", "mathematics", "live_network", "finish", "status", "quiz_folds", "absent", "evidence")
+
+
+def setup(app):
+    """Set them all up."""
+    for name in EXTENSIONS:
+        app.setup_extension(name)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
