@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from ..analysis.phases import arrival, way_up
-from ..model import Weights, run as forward
+from ..model import Weights
+from ..model import run as forward
 from ..sampling import Batch
 from .circles import least_at_half, off_by_half, waves_of_logarithms
 from .data import Law, constants, evaluation_populations
