@@ -1,4 +1,4 @@
-"""The fast forward by paths: the plain one for any layers and heads, altered as that is, and the study's where it is the study's."""
+"""The fast forward by paths: the plain one for any layers and heads, altered as that is; in its world the study's."""
 
 import pytest
 import torch

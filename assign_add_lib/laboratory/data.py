@@ -78,6 +78,18 @@ class Law(Population):
         return lay_out(self.world, *self.questions(size, generator), self.chained, generator)
 
 
+WORDS = ("train", "train", "var-restricted", "unasked", "unseen")  # of what `_choices` lists, in evaluation sets
+
+
+def _choices(world: World) -> list[tuple[tuple[int, ...] | None, ...]]:
+    """For each operand what may stand there: None for a constant; the variables that training puts there; those that it asks for
+    only elsewhere; those that are distractors only; and those that it never shows.
+    """
+    asked, known = world.asked, world.n_variables - world.unseen
+    strangers = tuple(range(asked, known)), tuple(range(known, world.n_variables))
+    return [(None, tuple(v for v in range(asked) if v not in never), never, *strangers) for never in world.never]
+
+
 def training_population(world: World, split: Tensor) -> Law:
     """The training mixture, in the study's world 0-var : 1-var left : 1-var right : 2-var = 12 : 10 : 10 : 10r.
 
@@ -85,15 +97,10 @@ def training_population(world: World, split: Tensor) -> Law:
     choice of two or more places all forms together r times the forms with one variable in the first place.
     """
     table, first = torch.zeros(()), world.asked - len(world.never[0])
-    for places in itertools.product(*((None, allowed) for allowed, _ in _sides(world))):
-        each, many = forms(world.task, *places), sum(side is not None for side in places)
+    for places in itertools.product(*(side[:2] for side in _choices(world))):
+        each, many = forms(world.task, *places), sum(place is not None for place in places)
         table = table + (world.asked * each if not many else each if many == 1 else first * world.r * each / each.sum())
     return Law(world.task, table, split, world, 0.5)
-
-
-def _sides(world: World) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """For each operand the variables that training puts there, and those it never does but asks for elsewhere."""
-    return [(tuple(v for v in range(world.asked) if v not in never), never) for never in world.never]
 
 
 def evaluation_populations(world: World, split: Tensor) -> dict[str, Law]:
@@ -103,30 +110,21 @@ def evaluation_populations(world: World, split: Tensor) -> dict[str, Law]:
     variable in a place where it never stood; with several variables, (m) of them.  *unasked* and *unseen*: trained tuples, one
     variable that is only ever a distractor in training, or in no training problem.  *chain*: all variables asked for are links.
     """
-    asked, known, V = world.asked, world.n_variables - world.unseen, world.n_variables
-    sides, laws = _sides(world), {}
-
-    def add(name: str, places: list[tuple[int, ...] | None], tuples: Tensor) -> None:
-        table = forms(world.task, *places)
-        laws[name] = (laws[name][0] + table if name in laws else table, tuples)
-
-    for many, variable in sorted((sum(each), each) for each in itertools.product((False, True), repeat=world.operands)):
-        for out in itertools.product((0, 1), repeat=many):
-            which = iter(out)
-            places = [side[next(which)] if here else None for side, here in zip(sides, variable)]
-            if sum(out):
-                add(f"{many}-var var-restricted" + f" ({sum(out)})" * (many > 1), places, split)
-            else:
-                add(f"{many}-var train", places, split)
-                add(f"{many}-var add-restricted", places, ~split)
-        for name, strangers in (("unasked", range(asked, known)), ("unseen", range(known, V))):
-            if many == 1 and strangers:
-                add(f"1-var {name}", [tuple(strangers) if here else None for here in variable], split)
-    found = {name: Law(world.task, *law, world, 0.0) for name, law in laws.items()}
+    laws, sides = {}, _choices(world)
+    every = itertools.product(range(len(WORDS)), repeat=world.operands)
+    for choice in sorted(every, key=lambda choice: (world.operands - choice.count(0), sum(choice))):
+        many, most = world.operands - choice.count(0), max(choice)
+        if most > 2 and many > 1:
+            continue
+        table = forms(world.task, *(side[each] for side, each in zip(sides, choice)))
+        name = f"{many}-var {WORDS[most]}" + f" ({choice.count(2)})" * (most == 2 and many > 1)
+        for each, tuples in [(name, split), (f"{many}-var add-restricted", ~split)][: 1 + (most < 2)]:
+            known = laws[each].forms if each in laws else 0
+            laws[each] = Law(world.task, known + table, tuples, world, 0.0)
     if world.links:
-        chains = {name.replace("-var", "-var chain", 1): law for name, law in found.items() if not name.startswith("0")}
-        found |= {name: replace(law, chained=1.0) for name, law in chains.items()}
-    return {name: law for name, law in found.items() if law}
+        chains = {name.replace("-var", "-var chain", 1): law for name, law in laws.items() if not name.startswith("0")}
+        laws |= {name: replace(law, chained=1.0) for name, law in chains.items()}
+    return {name: law for name, law in laws.items() if law}
 
 
 def evaluation_sets(world: World, split: Tensor, size: int = 1000, seed: int = 1) -> dict[str, Batch]:

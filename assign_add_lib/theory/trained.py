@@ -24,7 +24,7 @@ def look_up_gradient(weights: Weights, problems: Batch, batch: int = 1000) -> tu
     for tokens, answers in zip(problems.tokens.split(batch), problems.answers.split(batch)):
         added = torch.zeros(len(tokens), 1, 1, task.length, dtype=weights.W_E.dtype, requires_grad=True)
         with torch.enable_grad():
-            seen = run(weights, tokens, alter={SCORED: lambda scores: scores + added})
+            seen = run(weights, tokens, alter={SCORED: added.add})
             loss = cross_entropy(seen.logits, answers, reduction="sum") / len(problems.tokens)
         pull = -torch.autograd.grad(loss, added)[0][:, 0, 0]  # (batch, pos), on the scores of `=` in layer 2
         A, stream = seen[READ][:, 0], seen["blocks.1.hook_resid_pre"]
