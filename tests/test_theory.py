@@ -176,7 +176,7 @@ def kinds_of_keys(task, row):
             yield names.get(token, f"{asked} {'name' if kind == 'variable' else 'number'}")
 
 
-@pytest.mark.parametrize(("rho", "h"), product((0.0, 0.5, 1.0), (0.7, 2.0)))
+@pytest.mark.parametrize(("rho", "h"), list(product((0.0, 0.5, 1.0), (0.7, 2.0))))
 def test_score_table_is_exact(rho, h):
     setting, checked = Setting(lam=8.0, rho=rho, assignments=4), set()
     task, terms = setting.task, theory.terms(setting)
