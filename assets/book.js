@@ -2,7 +2,11 @@
 (() => {
   const page = document.documentElement;
   if (location.search) page.dataset.asked = "";
-  const mode = page.dataset.mode = localStorage.getItem("mode") || "auto";
+  let mode = "auto";
+  try {
+    mode = localStorage.getItem("mode") || mode;
+  } catch {} // where a browser forbids to keep anything
+  page.dataset.mode = mode;
   page.dataset.theme = mode !== "auto" ? mode : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   // a page that opens at its top is drawn without what lies beyond its first sight, until that is painted
   if (!location.hash && performance.getEntriesByType("navigation")[0]?.type === "navigate") page.dataset.top = "";

@@ -77,11 +77,6 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
     >>> torch.allclose(last_logits(weights, tokens), forward(weights, tokens)[:, -1], atol=1e-5)
     True
     """
-    return last_reading(weights, tokens)[0]
-
-
-def last_reading(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor]:
-    """The logits (batch, N) of `last_logits`, and what `=` reads in layer 2 (batch, pos)."""
     w, length, d_vocab = weights, tokens.shape[1], len(weights.W_E)
     QK1, QK2 = (w.W_Q @ w.W_K.mT / math.sqrt(w.W_Q.shape[-1])).unbind()
     OV1, OV2 = (w.W_V @ w.W_O).unbind()
@@ -117,15 +112,7 @@ def last_reading(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor]:
     resid = x + scatter(torch.stack([a2, through], 1)) @ seen @ OV2
 
     # MLP and unembedding on one position
-    return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U), a2
-
-
-def first_layer(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Layer 1 by its circuits: its pattern (batch, query, key), the stream it reads and what it adds, (batch, pos, d_model)."""
-    stream = weights.W_E[weights.task.check(tokens)] + weights.W_pos
-    future = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool, device=stream.device).triu(1)
-    pattern = (stream @ QK(weights, 1) @ stream.mT).masked_fill(future, -torch.inf).softmax(-1)
-    return pattern, stream, pattern @ stream @ OV(weights, 1)
+    return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U)
 
 
 LAYER_1_TERMS = ("token, token", "token, position", "position, token", "position, position")

@@ -190,6 +190,10 @@ class Pass(NamedTuple):
         """What a site held, as `run` tells its shape."""
         return self.sites[site]
 
+    def attention(self, layer: int) -> Tensor:
+        """The attention (batch, query, key) of a layer of one head, counted from 1."""
+        return self[f"blocks.{layer - 1}.attn.hook_pattern"][:, 0]
+
 
 Alter = Mapping[str, Callable[[Tensor], Tensor]]
 

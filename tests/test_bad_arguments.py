@@ -29,7 +29,7 @@ def weights():
 @pytest.mark.parametrize("circuit", [QK, OV])
 @pytest.mark.parametrize("layer", [0, 3, -1, 1.5, "1"])
 def test_layers_are_1_and_2(weights, circuit, layer):
-    with pytest.raises(ValueError, match="the layers are 1 and 2"):
+    with pytest.raises(ValueError, match="the layers are 1 to 2"):
         circuit(weights, layer)
 
 

@@ -94,11 +94,11 @@ def test_a_network_that_is_the_model_agrees_with_it_everywhere():
     """The network written by hand: each site holds its variable, and nothing else; a wrong site holds nothing."""
     w = handmade.weights()
     base, source = drawn(STUDY, 150)
-    table = causal.interchange_table(w.to_transformer_lens(), w, base, source)
+    table = causal.interchange_table(w, base, source)
     for site, (variable, _) in causal.SITES.items():
         if site != "the MLP's output at =":  # there, part of the answer passes beside the MLP
             assert table.loc[site, variable] > 0.98, site
-    control = causal.interchange_table(w.to_transformer_lens(), w, base, source, donor=source.roll(1, 0))
+    control = causal.interchange_table(w, base, source, donor=source.roll(1, 0))
     for site, (variable, _) in causal.SITES.items():
         assert variable == "nothing" or control.loc[site, variable] < 0.25
 
@@ -125,10 +125,10 @@ def slow_answer(w, row, edits):
 def test_sites_are_exchanged_and_nothing_else():
     w = random_weights(TASK, 12, 8, 20, seed=2)
     w = w.replace(W_V=5 * w.W_V, W_out=3 * w.W_out)  # what is moved outweighs what stands there
-    lens, (base, source) = w.to_transformer_lens(), drawn(TASK, 25)
+    base, source = drawn(TASK, 25)
     seen, last, plus = trace(w, source), TASK.last, TASK.room
     stream = seen.resid_pre + seen.attn_out[:, 0]
-    given = {site: causal.interchanged(lens, w, base, source, site).tolist() for site in causal.SITES}
+    given = {site: causal.interchanged(w, base, source, site).tolist() for site in causal.SITES}
     plain, changed = forward(w, base)[:, -1].argmax(1), 0
     for i, (ours, theirs) in enumerate(zip(base, source)):
         place = TASK.value_positions(base)[i].tolist()
@@ -157,9 +157,9 @@ def test_sites_are_exchanged_and_nothing_else():
 
 def test_the_table_counts_agreement():
     w = random_weights(TASK, 12, 8, 20, seed=2)
-    lens, (base, source) = w.to_transformer_lens(), drawn(TASK, 30)
-    table = causal.interchange_table(lens, w, base, source, ["layer 1's output at ="])
-    given = causal.interchanged(lens, w, base, source, "layer 1's output at =")
+    base, source = drawn(TASK, 30)
+    table = causal.interchange_table(w, base, source, ["layer 1's output at ="])
+    given = causal.interchanged(w, base, source, "layer 1's output at =")
     assert table.shape == (1, 7)
     assert table["nothing"].item() == pytest.approx((given == TASK.right_answers(base)).double().mean().item())
     asked = causal.counterfactual(base, source, "asked", TASK)
@@ -174,7 +174,7 @@ def test_parts_are_taken_away(part):
     """Against a forward in which the part is written out by hand, one problem at a time."""
     w = random_weights(TASK, 12, 8, 20, seed=4)
     w = w.replace(W_V=5 * w.W_V, W_out=3 * w.W_out)
-    lens, tokens, reference = w.to_transformer_lens(), problems(TASK, 12)[0], problems(TASK, 30, seed=5)[0]
+    tokens, reference = problems(TASK, 12)[0], problems(TASK, 30, seed=5)[0]
     seen, there, block, g = trace(w, tokens), trace(w, reference), variable_identity(w), torch.Generator()
 
     def term(acts, ids, b, k):
@@ -188,7 +188,7 @@ def test_parts_are_taken_away(part):
 
     assigned = TASK.assigned_numbers(tokens)
     for by in ("zero", "mean"):
-        given = iv.answers(lens, tokens, causal.ablated(w, tokens, reference, part, by, g))
+        given = iv.answers(w, tokens, causal.ablated(w, tokens, reference, part, by, g))
         for b in range(len(tokens)):
             if part == causal.PARTS[0]:
                 scores = seen.scores[b, 1, -1].clone()
@@ -208,9 +208,9 @@ def test_resampling_draws_from_the_reference():
     w = random_weights(TASK, 12, 8, 20, seed=4)
     tokens, reference = problems(TASK, 12)[0], problems(TASK, 30, seed=5)[0]
     brought = trace(w, reference).attn_out[:, 0]
-    name, hook = causal.ablated(w, tokens, reference, causal.PARTS[2], "resample", torch.Generator().manual_seed(1))[0]
-    held = hook(trace(w, tokens).attn_out[:, 0], None)
-    assert name == "blocks.0.hook_attn_out"
+    alter = causal.ablated(w, tokens, reference, causal.PARTS[2], "resample", torch.Generator().manual_seed(1))
+    held = alter["blocks.0.hook_attn_out"](trace(w, tokens).attn_out[:, 0])
+    assert len(alter) == 1
     assert torch.equal(held[:, :-1], trace(w, tokens).attn_out[:, 0, :-1])
     distance = torch.cdist(held[:, -1], brought[:, -1])
     assert (distance.min(1).values < 1e-6).all() and len(distance.argmin(1).unique()) > 4

@@ -114,3 +114,14 @@ def test_report_raises_outside_its_tolerance(capsys):
     for value in (3.15, math.nan):
         with pytest.raises(AssertionError, match="pi: measured"):
             checks.report("pi", value, 3.14, 0.002)
+
+
+def test_the_answer_of_a_guess_is_held_against_what_is_measured(capsys):
+    checks.guess("share", 0.0749 * 100, 7.5, 0.05)
+    checks.guess("notes", [13, 14], [13, 14])
+    checks.guess("tidied", "It falls.", "It falls.")
+    printed = "guess share: 7.49 (quoted as 7.5, within 0.05)\nguess notes: [13, 14]\nguess tidied: It falls.\n"
+    assert capsys.readouterr().out == printed
+    for measured, answer in ((2, 3), ([13], [13, 14]), ("It stays.", "It falls.")):
+        with pytest.raises(AssertionError, match="guess wrong: measured"):
+            checks.guess("wrong", measured, answer)

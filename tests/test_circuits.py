@@ -163,13 +163,6 @@ def moved_by_layer_1(row, weights):
     return (row @ weights.W_V[0]) @ weights.W_O[0]
 
 
-def test_the_first_layer_is_the_networks_own(traced):
-    _, weights, tokens, activations = traced
-    expected = activations.pattern[:, 0], activations.resid_pre, activations.attn_out[:, 0]
-    for found, each in zip(c.first_layer(weights, tokens), expected, strict=True):
-        torch.testing.assert_close(found, each, rtol=0, atol=1e-10)
-
-
 def test_four_terms_sum_to_the_scores_of_layer_1(traced):
     task, weights, tokens, activations = traced
     terms = c.layer_1_terms(weights, tokens)

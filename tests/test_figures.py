@@ -82,6 +82,42 @@ def test_algorithm_draws_every_arrow_and_word():
     plt.close("all")
 
 
+# runs as dots
+
+
+def test_every_run_is_a_dot_of_its_own_in_its_strip():
+    """Ten alike stand over one another; each strip has its label beside it, and seed 42 another mark than the rest."""
+    shares = {"alike": [1.0] * 10, "apart": np.linspace(0.5, 0.95, 10)}
+    figure = figures.run_dots(shares, "right")
+    (axes,) = figure.axes
+    others, marked = ([line for line in axes.lines if line.get_marker() == mark] for mark in "oD")
+    for each, (label, values) in enumerate(shares.items()):
+        text = next(text for text in axes.texts if text.get_text() == label)
+        places = [axes.transData.transform(line.get_xydata()) for line in (others[each], marked[each])]
+        dots = np.concatenate(places)
+        assert np.allclose(np.concatenate([others[each].get_xdata(), marked[each].get_xdata()]), 100 * np.asarray(values))
+        between = np.linalg.norm(dots[:, None] - dots, axis=2)[np.triu_indices(10, 1)]
+        assert between.min() > 0.9 * others[each].get_markersize() * figure.dpi / 72
+        middle = axes.transData.transform((0, text.get_position()[1]))[1]
+        assert places[1][0, 1] == pytest.approx(middle) and np.abs(dots[:, 1] - middle).max() < 0.4 * figure.dpi
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["seed 42"]
+
+
+def test_strips_that_belong_together_differ_by_mark_and_name():
+    before, after = [0.9, 0.95, 1.0], [0.5, 0.6, 0.7]
+    axes = figures.run_dots({kind: {"before": before, "after": after} for kind in ("1-var", "2-var")}, "right", marked=0).axes[0]
+    marks = [(line.get_marker(), *line.get_xdata().round(6)) for line in axes.lines if line.get_marker() != "None"]
+    assert marks == 2 * [("o", 95, 100), ("D", 90), ("s", 60, 70), ("D", 50)]
+    assert [word for word in words(axes) if word] == ["1-var", "before", "after", "2-var", "before", "after"]
+
+
+def test_no_run_lies_beyond_the_axis():
+    with pytest.raises(ValueError, match="beyond the axis, 80 to 100 percent"):
+        figures.run_dots({"right": [0.79, 0.9]}, "right", limits=(80, 100))
+    with pytest.raises(ValueError, match="beyond"):
+        figures.run_dots({"right": [float("nan"), 0.9]}, "right")
+
+
 # part I, Build
 
 

@@ -11,7 +11,7 @@ TASK = Task(7, 4, 12)
 
 def test_its_own_reading_is_the_network():
     weights, batch = random_weights(TASK, 10, 6, 9, seed=3), problems(TASK, 20, seed=2)
-    logits, pattern = reading.logits_at_equal(weights, batch.tokens, reading.own)
+    logits, pattern = reading.overruled(weights, batch.tokens, reading.own)
     assert torch.allclose(logits, forward(weights, batch.tokens)[:, -1])
     assert torch.allclose(pattern.sum(1), torch.ones(20, dtype=pattern.dtype))
 

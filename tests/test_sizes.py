@@ -121,7 +121,7 @@ def tables_have_a_row_for_every_token_and_position():
     same(circuits.QK(WEIGHTS, 2), WEIGHTS.W_Q[1] @ WEIGHTS.W_K[1].T / math.sqrt(6))
     same(circuits.OV(WEIGHTS, 2), WEIGHTS.W_V[1] @ WEIGHTS.W_O[1])
     for of in (circuits.QK, circuits.OV):
-        with pytest.raises(ValueError, match="the layers are 1 and 2"):
+        with pytest.raises(ValueError, match="the layers are 1 to 2"):
             of(WEIGHTS, 0)
 
 
@@ -374,7 +374,7 @@ READINGS = ("own", "equalised", "without_rest", "half_half", "clean_uneven", "lo
 
 @calls(*(f"analysis.reading.{name}" for name in READINGS))
 def readings_overruled():
-    logits, pattern = reading.logits_at_equal(WEIGHTS, TOKENS, reading.own)
+    logits, pattern = reading.overruled(WEIGHTS, TOKENS, reading.own)
     same(logits, forward(WEIGHTS, TOKENS)[:, -1])
     two = TASK.value_positions(TOKENS)
     read = pattern.gather(1, two)

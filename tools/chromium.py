@@ -18,6 +18,13 @@ FLAGS = (
     "--disable-component-update --disable-sync"
 ).split()
 CHUNK = 1 << 22  # bytes of a print that are fetched at once
+HANG = 1800  # seconds after which a page, a script or a print is taken to hang; a busy machine may need many
+# resolves once letters and pictures are there, and drawn
+PAINTED = """
+const resolve = arguments[0];
+Promise.allSettled([document.fonts.ready, ...[...document.images].map((picture) => picture.decode())])
+  .then(() => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+"""
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -48,7 +55,9 @@ def chromium(profile):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    driver.set_script_timeout(300)
+    driver.set_script_timeout(HANG)
+    driver.set_page_load_timeout(HANG)
+    driver.command_executor.client_config.timeout = HANG
     try:
         yield driver
     finally:
@@ -57,6 +66,7 @@ def chromium(profile):
 
 def print_page(driver, path: Path, **options):
     """Print the page that is open into a PDF, with an outline of its headings; options are those of Page.printToPDF."""
+    driver.execute_async_script(PAINTED)
     settings = {"printBackground": True, "generateDocumentOutline": True, "generateTaggedPDF": True}
     settings |= {"transferMode": "ReturnAsStream"}
     stream, parts = driver.execute_cdp_cmd("Page.printToPDF", settings | options)["stream"], []

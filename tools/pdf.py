@@ -18,12 +18,12 @@ SITE = ROOT / "_build/html"
 NAME = "assign-and-add.pdf"
 TOGETHER = "whole-book.html"  # the page that is printed, gone again when it is
 NOT_PRINTED = ("pages/explorer", "teaching/lecturers/course")  # nothing without a screen, and nothing for readers
-# resolves once the fonts are there and every attention view has its maps
+# resolves once every attention view has its maps
 DRAWN = """
 const resolve = arguments[0];
 const drawn = () => [...document.querySelectorAll(".attention-view")].every((figure) => figure.dataset.drawn !== undefined);
-const wait = () => drawn() ? setTimeout(resolve, 500) : setTimeout(wait, 50);
-document.fonts.ready.then(wait);
+const wait = () => drawn() ? resolve() : requestAnimationFrame(wait);
+wait();
 """
 FOOT = '<div style="width: 100%; font-size: 8px; text-align: center"><span class="pageNumber"></span></div>'
 PAPER = {  # A4, lengths in inches, and the number of each page at its foot

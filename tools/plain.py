@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
+from guess import read_guess
 from links import NUMBERED, read_links
 from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
@@ -222,6 +223,9 @@ class Book:
         name, title = directive["name"], self._replace(directive["title"], page)
         if name == "quiz":
             return self._quiz(title, page)
+        if name == "guess":
+            asked, told = (quoted(self._replace(part, page)) for part in read_guess(match["body"]).plain)
+            return f"{asked}\n\n<details>\n<summary>The answer</summary>\n\n{told}\n\n</details>"
         if name.startswith("prf:") and set(option) == {"label"}:
             heading = f"**{self.targets[option['label']].text}** ({title})"
         elif name == "note" and not title and not option:

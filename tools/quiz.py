@@ -33,18 +33,25 @@ class Question(NamedTuple):
     options: list[Option]
 
 
+def read_options(text: str) -> tuple[str, list[Option]]:
+    """A question with its options, apart; no options where they are no list of tasks."""
+    asked, *options = re.split(r"(?m)^(?=- \[)", text + "\n")
+    found = [OPTION.fullmatch(each) for each in options]
+    if not all(found):
+        return text.strip(), []
+    return asked.strip(), [Option(each["said"], each["mark"] == "x", dedent(each["why"]).strip()) for each in found]
+
+
 def load_quiz(root: Path | str, name: str) -> list[Question]:
     """The questions of a quiz; ValueError for a file of another form."""
     text = Path(root, FOLDER, f"{name}.md").read_text("utf-8")
     before, *parts = re.split(r"(?m)^# ", text.rstrip("\n") + "\n")
     questions = []
     for part in parts:
-        asked, *options = re.split(r"(?m)^(?=- \[)", part)
-        found = [OPTION.fullmatch(each) for each in options]
-        if not all(found) or not found:
+        asked, options = read_options(part)
+        if not options:
             raise ValueError(f"{FOLDER}/{name}.md: the options of {asked.splitlines()[0]!r} are no list of tasks")
-        listed = [Option(each["said"], each["mark"] == "x", dedent(each["why"]).strip()) for each in found]
-        questions.append(Question(asked.strip(), listed))
+        questions.append(Question(asked, options))
     if before.strip() or not questions:
         raise ValueError(f"{FOLDER}/{name}.md must begin with a question, a heading")
     return questions

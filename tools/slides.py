@@ -4,7 +4,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from chromium import chromium, print_page, served
+from chromium import HANG, chromium, print_page, served
 from selenium.webdriver.support.ui import WebDriverWait
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,7 +20,7 @@ def main(site=SITE):
     with served(site) as address, tempfile.TemporaryDirectory() as profile, chromium(profile) as driver:
         for deck in decks:
             driver.get(f"{address}/slides/{deck}.html?print-pdf")
-            WebDriverWait(driver, 60).until(lambda driver: driver.execute_script(LAID_OUT))
+            WebDriverWait(driver, HANG).until(lambda driver: driver.execute_script(LAID_OUT))
             print_page(driver, site / f"slides/{deck}.pdf", preferCSSPageSize=True)
             print(site / f"slides/{deck}.pdf")
 

@@ -6,7 +6,6 @@ the share of problems in which the two then agree is the interchange-interventio
 `scrubbed` resamples everything that the model calls irrelevant (after Chan et al. 2022).  Layers are counted from 1.
 """
 
-import math
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
@@ -14,30 +13,26 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ..circuits import OV, QK
 from ..engine.manifest import shipped_file
-from ..model import Activations, Weights, read_out, trace
+from ..model import Alter, Pass, Weights, run
 from ..sampling import Assigned, evaluation_populations, evaluation_sets, training_population, write
 from ..task import Split, Task
 from ..training import Run
 from .interventions import (
-    Hook,
     Recovery,
-    add_to_scores,
+    add_to_scores_of_equal,
     answers,
     at,
-    attention_hook,
+    attend_in_layer_2,
     attributed,
     changed_problems,
-    for_equal,
     full_problems,
     identity_term,
     make_uniform,
+    output_of,
     path_patched,
-    pattern_hook,
     put,
     put_back,
-    seen_at,
 )
 
 
@@ -139,61 +134,41 @@ def _drawn(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor,
 
 # sites: what the network holds where a variable of the model is thought to stand
 
-Site = Callable[[Weights, Activations, Tensor, Tensor], list[Hook]]
-
-
-def _stream_after_layer_1(there: Activations) -> Tensor:
-    return there.resid_pre + there.attn_out[:, 0]
+Site = Callable[[Weights, Pass, Tensor, Tensor], Alter]  # weights, the pass on the source, base, source -> the alteration
+QUERY, VALUE = "blocks.1.attn.hook_q", "blocks.1.attn.hook_v"
 
 
 def _layer_1_at(*positions: str) -> Site:
-    def site(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+    def site(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
         where = torch.stack([at(base, getattr(w.task, name)) for name in positions]).any(0)
-        return [put(attention_hook(1), where, there.attn_out[:, 0])]
+        return put(output_of(1), where, there[output_of(1)])
 
     return site
 
 
-def _layer_1_at_numbers(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+def _layer_1_at_numbers(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
     """The k-th assigned number gets what the k-th one of the source got, wherever the two stand."""
     width = (-1, -1, w.d_model)
-    theirs = there.attn_out[:, 0].gather(1, assigned_positions(source, w.task)[..., None].expand(width))
+    theirs = there[output_of(1)].gather(1, assigned_positions(source, w.task)[..., None].expand(width))
     ours = assigned_positions(base, w.task)[..., None].expand(width)
-    content = torch.zeros_like(there.resid_pre).scatter(1, ours, theirs)
-    return [put(attention_hook(1), w.task.assigned_numbers(base), content)]
+    content = torch.zeros_like(there[output_of(1)]).scatter(1, ours, theirs)
+    return put(output_of(1), w.task.assigned_numbers(base), content)
 
 
-def _query(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
-    query = _stream_after_layer_1(there)[:, w.task.last] @ w.W_Q[1]
-
-    def act(held: Tensor, hook) -> Tensor:
-        held = held.clone()
-        held[:, w.task.last, 0] = query
-        return held
-
-    return [("blocks.1.attn.hook_q", act)]
+def _at_equal(site: str) -> Site:
+    """What the site holds at the last position."""
+    return lambda w, there, base, source: put(site, at(base, w.task.last), there[site][:, -1:])
 
 
-def _pattern(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
-    def act(held: Tensor, hook) -> Tensor:
-        held = held.clone()
-        held[:, 0, w.task.last] = there.pattern[:, 1, w.task.last]
-        return held
-
-    return [(pattern_hook(2), act)]
+def _pattern(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
+    return attend_in_layer_2(there.attention(2)[:, -1])
 
 
 def _value_at(which: Callable[[Tensor, Task], Tensor], side: int = 0) -> Site:
-    def site(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
+    def site(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
         row = torch.arange(len(base), device=base.device)
-        value = _stream_after_layer_1(there)[row, w.task.value_positions(source)[:, side]] @ w.W_V[1]
-
-        def act(held: Tensor, hook) -> Tensor:
-            held = held.clone()
-            held[row, which(base, w.task), 0] = value
-            return held
-
-        return [("blocks.1.attn.hook_v", act)]
+        value = there[VALUE][row, w.task.value_positions(source)[:, side]]  # (batch, head, d_head)
+        return put(VALUE, at(base, which(base, w.task)), value[:, None])
 
     return site
 
@@ -212,25 +187,17 @@ def _unread_place(tokens: Tensor, task: Task) -> Tensor:
     return free.int().argmax(1)
 
 
-def _attention_output(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
-    return [put(attention_hook(2), at(base, w.task.last), there.attn_out[:, 1])]
-
-
-def _mlp_output(w: Weights, there: Activations, base: Tensor, source: Tensor) -> list[Hook]:
-    return [put("blocks.1.hook_mlp_out", at(base, w.task.last), there.mlp_out)]
-
-
 # site -> the variable that the model says it holds ("nothing": a wrong site), and the intervention
 SITES: dict[str, tuple[str, Site]] = {
     "layer 1's output at the assigned numbers": ("names", _layer_1_at_numbers),
     "layer 1's output at =": ("asked", _layer_1_at("last")),
     "layer 1's output at 13, 14 and =": ("asked", _layer_1_at("left", "right", "last")),
-    "layer 2's query at =": ("asked", _query),
+    "layer 2's query at =": ("asked", _at_equal(QUERY)),
     "layer 2's attention pattern at =": ("places", _pattern),
     "layer 2's value at the left number": ("left number", _value_at(_left_place)),
     "layer 2's value at the right number": ("right number", _value_at(_right_place, 1)),
-    "layer 2's attention output at =": ("sum", _attention_output),
-    "the MLP's output at =": ("sum", _mlp_output),
+    "layer 2's attention output at =": ("sum", _at_equal(output_of(2))),
+    "the MLP's output at =": ("sum", _at_equal("blocks.1.hook_mlp_out")),
     "wrong site: layer 1's output at +": ("nothing", _layer_1_at("room")),
     "wrong site: layer 1's output at 13 and 14": ("nothing", _layer_1_at("left", "right")),
     "wrong site: layer 2's value at a distractor": ("nothing", _value_at(_unread_place)),
@@ -238,15 +205,16 @@ SITES: dict[str, tuple[str, Site]] = {
 
 
 @torch.no_grad()
-def interchanged(lens, weights: Weights, base: Tensor, source: Tensor, site: str, donor: Tensor | None = None) -> Tensor:
+def interchanged(weights: Weights, base: Tensor, source: Tensor, site: str, donor: Tensor | None = None) -> Tensor:
     """The network's answers (batch,) on `base` with one site of `SITES` as it is on `source`, or on another `donor`."""
     donor = source if donor is None else donor
-    return answers(lens, base, SITES[site][1](weights, trace(weights, donor), base, donor))
+    there = run(weights, donor, keep=(QUERY, VALUE))
+    return answers(weights, base, SITES[site][1](weights, there, base, donor))
 
 
 @torch.no_grad()
 def interchange_table(
-    lens, weights: Weights, base: Tensor, source: Tensor, sites: Collection[str] = tuple(SITES), donor: Tensor | None = None
+    weights: Weights, base: Tensor, source: Tensor, sites: Collection[str] = tuple(SITES), donor: Tensor | None = None
 ) -> pd.DataFrame:
     """Interchange-intervention accuracy of each site (rows) for each variable of the causal model (columns).
 
@@ -256,7 +224,7 @@ def interchange_table(
     task, rows = weights.task, {}
     told = {"nothing": task.right_answers(base), **{name: counterfactual(base, source, name, task) for name in VARIABLES}}
     for site in sites:
-        given = interchanged(lens, weights, base, source, site, donor)
+        given = interchanged(weights, base, source, site, donor)
         rows[site] = {name: (given == expected).double().mean().item() for name, expected in told.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["nothing", *VARIABLES])
 
@@ -268,8 +236,8 @@ BY = ("zero", "mean", "resample")
 
 
 @torch.no_grad()
-def ablated(weights: Weights, tokens: Tensor, reference: Tensor, part: str, by: str, generator: torch.Generator) -> list[Hook]:
-    """Hooks that take one of `PARTS` away: by `zero`, by its `mean` over reference problems, or by `resample`.
+def ablated(weights: Weights, tokens: Tensor, reference: Tensor, part: str, by: str, generator: torch.Generator) -> Alter:
+    """The alteration that takes one of `PARTS` away: by `zero`, by its `mean` over reference problems, or by `resample`.
 
     Resampling puts in what the part holds in a random reference problem, drawn anew for each problem; at an assigned number, what
     it holds at a random assigned number.  The mean is over the same, at each position for the block.
@@ -282,13 +250,13 @@ def ablated(weights: Weights, tokens: Tensor, reference: Tensor, part: str, by: 
 
     if part == PARTS[0]:
         new = instead(identity_term(weights, reference), drawn)
-        return [add_to_scores(2, for_equal(new - identity_term(weights, tokens), task))]
-    brought = trace(weights, reference).attn_out[:, 0]
+        return add_to_scores_of_equal(new - identity_term(weights, tokens))
+    brought = run(weights, reference)[output_of(1)]
     if part == PARTS[1]:
         where = task.assigned_numbers(tokens)
         vectors = brought[task.assigned_numbers(reference)]  # (n, d_model)
-        return [put(attention_hook(1), where, instead(vectors, torch.randint(len(vectors), where.shape, generator=generator)))]
-    return [put(attention_hook(1), at(tokens, task.last), instead(brought[:, task.last], drawn)[:, None])]
+        return put(output_of(1), where, instead(vectors, torch.randint(len(vectors), where.shape, generator=generator)))
+    return put(output_of(1), at(tokens, task.last), instead(brought[:, task.last], drawn)[:, None])
 
 
 KINDS_OF_ANSWER = ("right", "twice the constant", "constant + another number", "another")
@@ -306,17 +274,17 @@ def kinds_of_answer(tokens: Tensor, given: Tensor, task: Task) -> dict[str, floa
     return {name: (first == place).double().mean().item() for place, name in enumerate(KINDS_OF_ANSWER)}
 
 
-def typed_number_unnamed(lens, weights: Weights, tokens: Tensor) -> dict[str, list[Hook]]:
+def typed_number_unnamed(weights: Weights, tokens: Tensor) -> dict[str, Alter]:
     """Two ways to hide from layer 2 which variable the right operand's position has read, in problems such as b+19.
 
     The block's term is taken out of the score of this one position; or its key is replaced by the mean key of these problems.
     """
     task, key = weights.task, "blocks.1.attn.hook_k"
     term = torch.where(at(tokens, task.right), identity_term(weights, tokens), 0)
-    held = seen_at(lens, tokens, [key])[key]
+    held = run(weights, tokens, keep=[key])[key]
     return {
-        "no block term there": [add_to_scores(2, for_equal(-term, task))],
-        "the mean key there": [put_back(key, held.mean(0, keepdim=True).expand_as(held), task.right)],
+        "no block term there": add_to_scores_of_equal(-term),
+        "the mean key there": put_back(key, held.mean(0, keepdim=True).expand_as(held), task.right),
     }
 
 
@@ -336,13 +304,6 @@ def _alike(mine: Tensor, theirs: Tensor, generator: torch.Generator) -> Tensor:
     if (low == high).any():
         raise ValueError("the pool holds no problem that is alike for each of these; make it larger")
     return order[low + (torch.rand(len(mine), generator=generator) * (high - low)).long()]
-
-
-def _after_layer_1(w: Weights, tokens: Tensor) -> Tensor:
-    """The stream (batch, pos, d_model) that layer 2 reads."""
-    resid = w.W_E[tokens] + w.W_pos
-    scores = resid @ QK(w, 1) @ resid.mT
-    return resid + scores.masked_fill(torch.ones_like(scores[0]).triu(1).bool(), -torch.inf).softmax(-1) @ resid @ OV(w, 1)
 
 
 def _labels(tokens: Tensor, task: Task, forget: Collection[str], refined: Collection[str]) -> dict[str, Tensor]:
@@ -380,7 +341,7 @@ def scrubbed(
     After Chan et al. (2022), causal scrubbing.
     """
     w, task = weights, weights.task
-    own, stream = (_after_layer_1(w, task.check(each)) for each in (tokens, pool))
+    own, stream = (run(w, task.check(each))["blocks.1.hook_resid_pre"] for each in (tokens, pool))
     ours, theirs = (_labels(each, task, forget, refined) for each in (tokens, pool))
 
     def at_equal(piece: str) -> Tensor:
@@ -391,56 +352,59 @@ def scrubbed(
         return torch.stack([stream[rows, k] for k, rows in enumerate(drawn)], 1) if piece in pieces else own
 
     query, keys, values, rest = at_equal("query"), everywhere("keys"), everywhere("values"), at_equal("rest")
-    scores = torch.einsum("bd,bkd->bk", query @ w.W_Q[1], keys @ w.W_K[1]) / math.sqrt(w.W_Q.shape[-1])
-    read = torch.einsum("bk,bkd->bd", scores.softmax(1), values @ w.W_V[1]) @ w.W_O[1]
-    return read_out(w, rest + read).argmax(1)
+    early = {"q": query[:, None], "k": keys, "v": values}
+    alter = {
+        f"blocks.1.attn.hook_{part}": lambda held, part=part: (early[part] @ getattr(w, f"W_{part.upper()}")[1])[:, :, None]
+        for part in early
+    }
+    alter["blocks.1.hook_resid_mid"] = lambda held: held - own[:, -1:] + rest[:, None]
+    return run(w, tokens, alter).answers
 
 
 # the same on many runs
 
 
-def _attribution(lens, task: Task, size: int) -> list[tuple[str, str, str, float]]:
+def _attribution(weights: Weights, size: int) -> list[tuple[str, str, str, float]]:
     """What one gradient estimates for two changes, where each enters and at layer 2's output."""
-    generator, rows = torch.Generator().manual_seed(10), []
+    task, generator, rows = weights.task, torch.Generator().manual_seed(10), []
     clean = full_problems(size, generator, task)
     changes = changed_problems(clean, generator, task)
-    sites = {"the embedding": "blocks.0.hook_resid_pre", "layer 2's output": attention_hook(2)}
+    sites = {"the embedding": "blocks.0.hook_resid_pre", "layer 2's output": output_of(2)}
     for change, place in (("asked", task.left), ("constant", task.right)):
-        found = attributed(lens, clean, changes[change], sites).mean(0)
+        found = attributed(weights, clean, changes[change], list(sites.values())).mean(0)
         for k, (site, at_site) in enumerate(zip(sites, (place, task.last))):
             rows.append(("attribution", change, site, found[k, at_site].item()))
     return rows
 
 
 @torch.no_grad()
-def causes(run: Run, size: int = 240) -> pd.DataFrame:
+def causes(study: Run, size: int = 240) -> pd.DataFrame:
     """What chapter 9 measures on one run's last weights, as shares: columns experiment, row, column, value."""
-    w, task, rows = run.weights(), run.task, []
-    lens, generator = w.to_transformer_lens(), torch.Generator().manual_seed(9)
+    w, task, rows, generator = study.weights(), study.task, [], torch.Generator().manual_seed(9)
 
-    base, source = pairs(run.split, size, generator)
+    base, source = pairs(study.split, size, generator)
     for experiment, donor in (("interchange", source), ("random donor", source.roll(1, 0))):
-        for site, shares in interchange_table(lens, w, base, source, donor=donor).iterrows():
+        for site, shares in interchange_table(w, base, source, donor=donor).iterrows():
             rows += [(experiment, site, variable, share) for variable, share in shares.items()]
 
     clean = full_problems(size // 4, generator, task)
     for change, changed in changed_problems(clean, generator, task).items():
         for experiment, two in (("denoising", (clean, changed)), ("noising", (changed, clean))):
-            early = put(attention_hook(1), at(clean, task.last), trace(w, two[0]).attn_out[:, 0])
-            rows.append((experiment, change, "layer 1's output at =", Recovery(lens, *two)([early]).mean().item()))
-            paths = path_patched(lens, w, *two).mean(0)
+            early = put(output_of(1), at(clean, task.last), run(w, two[0])[output_of(1)])
+            rows.append((experiment, change, "layer 1's output at =", Recovery(w, *two)(early).mean().item()))
+            paths = path_patched(w, *two).mean(0)
             for part, position in (("query", task.last), ("key", task.right)):
                 share = paths[("query", "key").index(part), position].item()
                 rows.append((experiment, change, f"path by the {part} at {position}", share))
-    rows += _attribution(lens, task, 5 * size // 4)
+    rows += _attribution(w, 5 * size // 4)
 
-    sets, laws = evaluation_sets(run.split, size=size), evaluation_populations(run.split)
-    tokens, reference = sets["1-var train"].tokens, training_population(run.split).sample(4 * size, generator).tokens
-    hooks = {f"{part}, {by}": ablated(w, tokens, reference, part, by, generator) for part in PARTS for by in BY}
-    hooks["numbers read evenly in layer 1"] = [make_uniform(1, task.assigned_numbers(tokens))]
-    hooks["= reads evenly in layer 1"] = [make_uniform(1, at(tokens, task.last))]
-    for name, each in hooks.items():
-        rows += [("ablation", name, *kind) for kind in kinds_of_answer(tokens, answers(lens, tokens, each), task).items()]
+    sets, laws = evaluation_sets(study.split, size=size), evaluation_populations(study.split)
+    tokens, reference = sets["1-var train"].tokens, training_population(study.split).sample(4 * size, generator).tokens
+    ways = {f"{part}, {by}": ablated(w, tokens, reference, part, by, generator) for part in PARTS for by in BY}
+    ways["numbers read evenly in layer 1"] = make_uniform(1, task.assigned_numbers(tokens))
+    ways["= reads evenly in layer 1"] = make_uniform(1, at(tokens, task.last))
+    for name, each in ways.items():
+        rows += [("ablation", name, *kind) for kind in kinds_of_answer(tokens, answers(w, tokens, each), task).items()]
 
     for name, (tokens, right) in sets.items():
         pool = laws[name].sample(4000, generator).tokens
@@ -459,8 +423,8 @@ def causes(run: Run, size: int = 240) -> pd.DataFrame:
     tokens, right = laws["1-var train"].sample(4 * size, generator)
     is_left = task.kind_of(tokens) == 1
     tokens, right = tokens[is_left], right[is_left]
-    for name, each in {"the network": [], **typed_number_unnamed(lens, w, tokens)}.items():
-        share = (answers(lens, tokens, each) == right).double().mean().item()
+    for name, each in {"the network": {}, **typed_number_unnamed(w, tokens)}.items():
+        share = (answers(w, tokens, each) == right).double().mean().item()
         rows.append(("typed number unnamed", "1-var left", name, share))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from ..circuits import OV, variable_identity
-from ..model import Weights, trace
+from ..model import Alter, Weights, run, trace
 from ..sampling import evaluation_populations, evaluation_sets, training_population
 from ..training import Run
 from .causal import (
@@ -20,17 +20,14 @@ from .causal import (
     typed_number_unnamed,
 )
 from .interventions import (
-    Hook,
-    add_to_scores,
+    add_to_scores_of_equal,
     answers,
     at,
     changed_problems,
-    for_equal,
     full_problems,
     identity_term,
     make_uniform,
     put_back,
-    seen_at,
     variables_read,
 )
 from .probes import both_numbers_accuracy, unordered_split
@@ -93,59 +90,53 @@ def _explained(held: Tensor, label: Tensor) -> float:
     return ((count[:, None] * mean.square()).sum() / held.square().sum()).item()
 
 
-def _operands_unread(run: Run, lens, size: int) -> list[Row]:
+def _operands_unread(study: Run, w: Weights, size: int) -> list[Row]:
     """What is answered where `=` reads in layer 1 all positions evenly but those of the two operands."""
-    task = run.task
-    tokens = evaluation_populations(run.split)["1-var train"].sample(size, torch.Generator().manual_seed(12)).tokens
-    change = torch.zeros(task.length, task.length)
-    change[task.last, [task.left, task.right]] = -1e9
-    hooks = [make_uniform(1, at(tokens, task.last)), add_to_scores(1, change)]
-    kinds = kinds_of_answer(tokens, answers(lens, tokens, hooks), task)
+    task = study.task
+    tokens = evaluation_populations(study.split)["1-var train"].sample(size, torch.Generator().manual_seed(12)).tokens
+    unread = make_uniform(1, at(tokens, task.last), without=(task.left, task.right))
+    kinds = kinds_of_answer(tokens, answers(w, tokens, unread), task)
     return [("operands unread", "1-var train", *kind) for kind in kinds.items()]
 
 
-def _asked_by_kind(run: Run, lens, w: Weights, size: int) -> list[Row]:
-    base, source = pairs(run.split, size, torch.Generator().manual_seed(9))
-    told, kind, rows = counterfactual(base, source, "asked", run.task), run.task.kind_of(base), []
+def _asked_by_kind(study: Run, w: Weights, size: int) -> list[Row]:
+    base, source = pairs(study.split, size, torch.Generator().manual_seed(9))
+    told, kind, rows = counterfactual(base, source, "asked", study.task), study.task.kind_of(base), []
     for site in BEARS_ASKED:
-        fits = interchanged(lens, w, base, source, site) == told
+        fits = interchanged(w, base, source, site) == told
         rows += [("asked by kind", site, name, _share(fits[kind == k])) for k, name in KINDS.items()]
     return rows
 
 
-def road_closed(weights: Weights, tokens: Tensor) -> list[Hook]:
-    """Hooks that take what layer 1 moved from the left operand's position to the right one's out of layer 2's key there."""
+def road_closed(weights: Weights, tokens: Tensor) -> Alter:
+    """The alteration that takes what layer 1 moved from the left operand to the right one out of layer 2's key there."""
     task, seen = weights.task, trace(weights, tokens)
     moved = seen.pattern[:, 0, task.right, task.left, None] * (seen.resid_pre[:, task.left] @ OV(weights, 1))
-    key = "blocks.1.attn.hook_k"
-
-    def act(held: Tensor, hook) -> Tensor:
-        return held.index_add(1, held.new_tensor([task.right], dtype=torch.long), -(moved @ weights.W_K[1])[:, None, None])
-
-    return [(key, act)]
+    change = at(tokens, task.right)[:, :, None] * (moved @ weights.W_K[1])[:, None]
+    return {"blocks.1.attn.hook_k": lambda held: held - change[:, :, None]}
 
 
-def key_at_right(lens, weights: Weights, tokens: Tensor, right: Tensor, generator: torch.Generator) -> dict[str, Tensor]:
+def key_at_right(weights: Weights, tokens: Tensor, right: Tensor, generator: torch.Generator) -> dict[str, Tensor]:
     """Which problems such as b+19 (batch,) are answered right when the key of the typed number loses what it knows of names."""
     task, key = weights.task, "blocks.1.attn.hook_k"
-    held = seen_at(lens, tokens, [key])[key]
+    held = run(weights, tokens, keep=[key])[key]
     drawn = torch.randint(len(held), (20, len(held)), generator=generator)
     names = tokens[:, task.left]
     other = held[drawn.gather(0, (names[drawn] != names).int().argmax(0, keepdim=True))[0]]  # of another name
     terms = terms_at_right(weights, tokens)
 
-    def less(part: str) -> list[Hook]:
-        return [add_to_scores(2, for_equal(at(tokens, task.right) * -terms[part][:, None], task))]
+    def less(part: str) -> Alter:
+        return add_to_scores_of_equal(at(tokens, task.right) * -terms[part][:, None])
 
     ways = {
-        "the network": [],
-        **typed_number_unnamed(lens, weights, tokens),
-        "the key of another name there": [put_back(key, other, task.right)],
+        "the network": {},
+        **typed_number_unnamed(weights, tokens),
+        "the key of another name there": put_back(key, other, task.right),
         "no block term of other names there": less("other names"),
         "no block term through 13 there": less("through the left operand's position"),
         "the road from 13 closed": road_closed(weights, tokens),
     }
-    return {name: answers(lens, tokens, hooks) == right for name, hooks in ways.items()}
+    return {name: answers(weights, tokens, alter) == right for name, alter in ways.items()}
 
 
 def problems_with_number_right(run: Run, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -155,28 +146,28 @@ def problems_with_number_right(run: Run, size: int, generator: torch.Generator) 
     return tokens[left], right[left]
 
 
-def _key_at_right(run: Run, lens, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
-    fits = key_at_right(lens, w, *problems_with_number_right(run, 6 * size, generator), generator)
+def _key_at_right(study: Run, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
+    fits = key_at_right(w, *problems_with_number_right(study, 6 * size, generator), generator)
     p = sign_test(fits["no block term there"], fits["the key of another name there"])[2]
     rows = [("key at 14", "b + 19", name, _share(each)) for name, each in fits.items()]
     return [*rows, ("key at 14", "b + 19", "p: no block term, or another name's key", p)]
 
 
-def _needed_and_enough(run: Run, lens, size: int, generator: torch.Generator) -> list[Row]:
-    task, rows = run.task, []
+def _needed_and_enough(w: Weights, size: int, generator: torch.Generator) -> list[Row]:
+    task, rows = w.task, []
     clean = full_problems(size, generator, task)
     right, changes = task.right_answers(clean), changed_problems(clean, generator, task)
     for change, part, place in (("names", "k", 1), ("names", "k", 5), ("asked", "q", task.last), ("value", "v", 5)):
         site = f"blocks.1.attn.hook_{part}"
-        theirs, ours = (seen_at(lens, tokens, [site])[site] for tokens in (changes[change], clean))
+        theirs, ours = (run(w, tokens, keep=[site])[site] for tokens in (changes[change], clean))
         for way, tokens, content in (("noising", clean, theirs), ("denoising", changes[change], ours)):
-            given = answers(lens, tokens, [put_back(site, content, place)])
+            given = answers(w, tokens, put_back(site, content, place if part != "q" else -1))
             rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", _share(given == right)))
     return rows
 
 
-def _block(run: Run, lens, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
-    task, laws, rows = run.task, evaluation_populations(run.split), []
+def _block(study: Run, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
+    task, laws, rows = study.task, evaluation_populations(study.split), []
     tokens = laws["1-var train"].sample(size, generator).tokens
     block, asked = variable_identity(w), story(tokens, task).asked
     next_one = (asked - task.first_variable + 1) % task.n_variables + task.first_variable
@@ -190,11 +181,11 @@ def _block(run: Run, lens, w: Weights, size: int, generator: torch.Generator) ->
         f"everywhere but at {task.right}": ~typed.expand_as(assigned),
     }
     for name, where in at_keys.items():
-        given = answers(lens, tokens, [add_to_scores(2, for_equal(change * where, task))])
+        given = answers(w, tokens, add_to_scores_of_equal(change * where))
         rows.append(("block shifted", name, "the next variable's number", _share((given == told)[told >= 0])))
 
     tokens, right = laws["2-var train"].sample(4 * size, generator)
-    given = answers(lens, tokens, [add_to_scores(2, for_equal(-identity_term(w, tokens), task))])
+    given = answers(w, tokens, add_to_scores_of_equal(-identity_term(w, tokens)))
     assigned = task.assigned_numbers(tokens)
     n = assigned.sum(1)
     rows += [("no block, 2-var", f"{k} assigned", "right", _share((given == right)[n == k])) for k in range(2, task.slots + 1)]
@@ -208,14 +199,13 @@ def _block(run: Run, lens, w: Weights, size: int, generator: torch.Generator) ->
 
 
 @torch.no_grad()
-def controls(run: Run, size: int = 600) -> pd.DataFrame:
+def controls(study: Run, size: int = 600) -> pd.DataFrame:
     """The controls of chapter 9 on one run's last weights, shares and one p: columns experiment, row, column, value."""
-    w, task, generator = run.weights(), run.task, torch.Generator().manual_seed(11)
-    lens = w.to_transformer_lens()
-    rows = _asked_by_kind(run, lens, w, size) + _key_at_right(run, lens, w, size, generator)
-    rows += _needed_and_enough(run, lens, size // 3, generator) + _block(run, lens, w, size, generator)
+    w, task, generator = study.weights(), study.task, torch.Generator().manual_seed(11)
+    rows = _asked_by_kind(study, w, size) + _key_at_right(study, w, size, generator)
+    rows += _needed_and_enough(w, size // 3, generator) + _block(study, w, size, generator)
 
-    tokens = evaluation_populations(run.split)["2-var train"].sample(8 * size, generator).tokens
+    tokens = evaluation_populations(study.split)["2-var train"].sample(8 * size, generator).tokens
     numbers = story(tokens, task).numbers
     held, learn = trace(w, tokens).mlp_out[:, task.last], unordered_split(task.n_numbers)
     for name, given in {"both numbers": numbers, "shuffled": numbers[torch.randperm(len(numbers), generator=generator)]}.items():
@@ -223,10 +213,10 @@ def controls(run: Run, size: int = 600) -> pd.DataFrame:
         rows.append(("probe of the MLP's output", "unseen pairs", name, value))
     rows += [("variance of the MLP's output", "all pairs", name, value) for name, value in shares_of_variance(w).items()]
     rows.append(("variance of the MLP's output", "2-var problems", "the sum", _explained(held, numbers.sum(1) % task.n_numbers)))
-    rows += _operands_unread(run, lens, 2 * size)
+    rows += _operands_unread(study, w, 2 * size)
 
-    for name, (tokens, right) in evaluation_sets(run.split, size=size * 2 // 3).items():
-        pool = mixed_pool(run, name, 14 * size, generator)
+    for name, (tokens, right) in evaluation_sets(study.split, size=size * 2 // 3).items():
+        pool = mixed_pool(study, name, 14 * size, generator)
         stories = {"the network": {"pieces": ()}, "the story": {}, SIDE_ROAD: {"refined": (SIDE_ROAD,)}}
         if name.endswith(" train"):
             stories |= {f"without {each}": {"forget": (each,)} for each in FORGET}

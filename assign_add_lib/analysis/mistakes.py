@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ..circuits import last_reading
-from ..model import Weights
+from ..model import Weights, run
 from ..sampling import Batch
 from ..task import Split
 
@@ -24,8 +23,9 @@ def mark(weights: Weights, batch: Batch, split: Split, chunk: int = 2000) -> pd.
     task, tokens = split.task, split.task.check(batch.tokens)
     if weights.task != task:
         raise ValueError(f"the network is of {weights.task}, and the split of {task}")
-    read = [last_reading(weights, part) for part in tokens.split(chunk)]
-    logits, attention = (torch.cat(each) for each in zip(*read))  # (batch, N), (batch, pos)
+    passes = [run(weights, part) for part in tokens.split(chunk)]
+    logits = torch.cat([each.logits for each in passes])  # (batch, N)
+    attention = torch.cat([each.attention(2)[:, -1] for each in passes])  # (batch, pos)
     confidence, said = logits.softmax(1).max(1)
     places, assigned = task.value_positions(tokens), task.assigned_numbers(tokens)
     x, y = tokens.gather(1, places).unbind(1)

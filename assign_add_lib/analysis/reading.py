@@ -3,7 +3,6 @@
 The *two* are the positions of the two numbers to add; the *rest* is all other attention of layer 2 at `=`.
 """
 
-import math
 from collections.abc import Callable, Iterator
 
 import torch
@@ -11,9 +10,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..circuits import bare_addition
-from ..model import Weights, trace
+from ..model import Weights, run
 from ..sampling import training_population
+from ..training import Run
 from .fourier import number_table, pair_logits, pair_margins, plain_logits
+from .interventions import pattern_of, scores_of
 
 
 def own(pattern: Tensor, two: Tensor) -> Tensor:
@@ -42,44 +43,46 @@ def clean_uneven(pattern: Tensor, two: Tensor) -> Tensor:
     return without_rest(pattern.detach(), two)
 
 
-ARMS = {"own": own, "equalised": equalised, "without rest": without_rest,
-        "clean, uneven": clean_uneven, "half and half": half_half}
+ARMS = {
+    "own": own,
+    "equalised": equalised,
+    "without rest": without_rest,
+    "clean, uneven": clean_uneven,
+    "half and half": half_half,
+}
 
 
-def logits_at_equal(weights: Weights, tokens: Tensor, read: Callable) -> tuple[Tensor, Tensor]:
-    """Logits (batch, N) at `=` and layer 2's own attention there (batch, length), if `read` replaces that attention."""
-    w, scale = weights, math.sqrt(weights.W_Q.shape[-1])
-    later = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool, device=tokens.device).triu(1)
-    r = w.W_E[tokens] + w.W_pos[: tokens.shape[1]]
-    scores = ((r @ w.W_Q[0]) @ (r @ w.W_K[0]).mT / scale).masked_fill(later, -torch.inf)
-    r = r + scores.softmax(-1) @ (r @ w.W_V[0]) @ w.W_O[0]
-    pattern = (r[:, -1:] @ w.W_Q[1] @ (r @ w.W_K[1]).mT / scale).softmax(-1)[:, 0]
-    given = read(pattern, w.task.value_positions(tokens))
-    z = r[:, -1] + (given[:, None] @ (r @ w.W_V[1]))[:, 0] @ w.W_O[1]
-    return (z + (z @ w.W_in).relu() @ w.W_out) @ w.W_U, pattern
+def overruled(weights: Weights, tokens: Tensor, read: Callable) -> tuple[Tensor, Tensor]:
+    """Logits (batch, N) and layer 2's own attention at `=` (batch, length), if `read` replaces that attention."""
+    two = weights.task.value_positions(tokens)
+    given = run(weights, tokens, {pattern_of(2): lambda pattern: read(pattern[:, 0, -1], two)[:, None, None]})
+    return given.logits, given[scores_of(2)][:, 0, -1].softmax(-1)
 
 
-def trained_on(run, step: int, read: Callable, steps: int, every: int = 300, batch: int = 256) -> Iterator[dict]:
+def trained_on(study: Run, step: int, read: Callable, steps: int, every: int = 300, batch: int = 256) -> Iterator[dict]:
     """Train a run's network on from `step` (fresh AdamW, rate 1e-3, decay 0.02); measures before and after each `every` steps.
 
     Wrong held-out doubles are counted in the bare circuit, and in the network as trained, with its own attention; the larger
     share is that of its own attention, too, whatever replaces it.
     """
-    weights, generator = run.weights(step), torch.Generator().manual_seed(0)
+    weights, generator = study.weights(step), torch.Generator().manual_seed(0)
     parts = {name: part.clone().requires_grad_() for name, part in weights.tensors().items()}
     optimiser = torch.optim.AdamW(parts.values(), lr=1e-3, weight_decay=0.02, fused=True)
-    problems = training_population(run.split).sample(60_000, torch.Generator().manual_seed(5))
+    problems = training_population(study.split).sample(60_000, torch.Generator().manual_seed(5))
     right = shares = torch.zeros(0)
     for done in range(steps + 1):
         if done % every == 0:
-            yield {"step": done} | _measured(weights.replace(**{k: v.detach() for k, v in parts.items()}), run.split) | {
-                "training accuracy": right.double().mean().item(), "larger share": shares.median().item()}
+            yield (
+                {"step": done}
+                | _measured(weights.replace(**{k: v.detach() for k, v in parts.items()}), study.split)
+                | {"training accuracy": right.double().mean().item(), "larger share": shares.median().item()}
+            )
         if done == steps:
             return
         drawn = torch.randint(len(problems.tokens), (batch,), generator=generator)
         tokens, answers = problems.tokens[drawn], problems.answers[drawn]
         with torch.enable_grad():
-            logits, pattern = logits_at_equal(weights.replace(**parts), tokens, read)
+            logits, pattern = overruled(weights.replace(**parts), tokens, read)
             optimiser.zero_grad()
             cross_entropy(logits, answers).backward()
         optimiser.step()
@@ -110,7 +113,7 @@ def tally(logits: Tensor, split) -> dict[str, float]:
 
 def larger_share(weights: Weights, tokens: Tensor) -> Tensor:
     """Of layer 2's attention at `=` on the two numbers to add, the part (batch,) on the one read more."""
-    read = trace(weights, tokens).pattern[:, 1, -1].gather(1, weights.task.value_positions(tokens))
+    read = run(weights, tokens).attention(2)[:, -1].gather(1, weights.task.value_positions(tokens))
     return read.max(1).values / read.sum(1)
 
 
@@ -152,16 +155,16 @@ def favouring(chosen: Tensor, low: float, high: float) -> Callable:
     return read
 
 
-def module_trained_on(run, step: int, read: Callable, seed: int = 0, steps: int = 300) -> Tensor:
+def module_trained_on(study: Run, step: int, read: Callable, seed: int = 0, steps: int = 300) -> Tensor:
     """The bare circuit's logits (x, y, q) after training it alone on training pairs, from the weights of `step`.
 
     `read(pairs, generator)` gives the weights (batch, 3) of x, y and a stranger, a third number drawn at random.
     """
-    w, generator = run.weights(step), torch.Generator().manual_seed(seed)
+    w, generator = study.weights(step), torch.Generator().manual_seed(seed)
     parts = [part.clone().requires_grad_() for part in (number_table(w), w.W_in, w.W_out, w.W_U)]
     optimiser = torch.optim.AdamW(parts, lr=1e-3, weight_decay=0.02, fused=True)
     (table, W_in, W_out, W_U), N = parts, w.task.n_numbers
-    pairs = run.split.train_pairs.nonzero()
+    pairs = study.split.train_pairs.nonzero()
     with torch.enable_grad():
         for _ in range(steps):
             batch = pairs[torch.randint(len(pairs), (512,), generator=generator)]

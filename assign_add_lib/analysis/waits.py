@@ -13,15 +13,16 @@ from typing import NamedTuple
 import pandas as pd
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import cross_entropy, one_hot, pad
 
 from ..circuits import OV, QK
 from ..engine.manifest import shipped_file
-from ..model import Weights, read_out, trace
+from ..model import Weights, run, trace
 from ..sampling import Batch, Population
 from ..task import Split
 from ..training import StudyLearner, TrainConfig
 from .history import variable_accuracy, variable_problems
+from .interventions import add_to_scores_of_equal, scores_of, together
 from .phases import arrival
 
 START = 3000  # the step at which the branches leave seed 42
@@ -48,20 +49,14 @@ def nudged(weights: Weights, tokens: Tensor, **changes: Tensor) -> Tensor:
     kinds = one_hot(task.check(tokens), task.d_vocab)[..., task.first_variable :].to(w.W_E.dtype)  # (batch, pos, V)
     none = kinds.new_zeros(task.n_variables)
     read, name, own, itself = ((kinds * changes.get(each, none)[..., None, :]).sum(2) for each in NUDGES)  # (batch, pos)
-    x = w.W_E[tokens] + w.W_pos
-    scores = x @ QK(w, 1) @ x.mT
-    scores = torch.cat([scores[:, :-1], scores[:, -1:] + read[:, None]], 1)
-    future = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
-    A = scores.masked_fill(future, -torch.inf).softmax(-1)
-    stream = x + A @ (x @ OV(w, 1))
-    holds = torch.nn.functional.pad(A.diagonal(-1, 1, 2), (1, 0)) * task.assigned_numbers(tokens)  # (batch, pos)
-    operands = slice(task.left, task.right + 1)
+    operands, is_operand = slice(task.left, task.right + 1), torch.arange(tokens.shape[1], device=tokens.device) >= task.left
+    first = {scores_of(1): lambda scores: scores + pad(read[:, None, None], (0, 0, task.last, 0))}
+    A = run(w, tokens, first).attention(1)
+    holds = pad(A.diagonal(-1, 1, 2), (1, 0)) * task.assigned_numbers(tokens)  # (batch, pos)
     asked = torch.einsum("bo,bov->bv", A[:, task.last, operands], kinds[:, operands])
     named = torch.einsum("bpv,bv->bp", kinds, asked) * name  # the token of an asked variable: by how much it is asked
-    before = torch.nn.functional.pad((named + own)[:, :-1], (1, 0))
-    is_operand = torch.arange(tokens.shape[1], device=tokens.device) >= task.left
-    scores = torch.einsum("bd,de,bpe->bp", stream[:, task.last], QK(w, 2), stream) + holds * before + itself * is_operand
-    return read_out(w, stream[:, task.last] + torch.einsum("bp,bpd->bd", scores.softmax(1), stream) @ OV(w, 2))
+    before = pad((named + own)[:, :-1], (1, 0))
+    return run(w, tokens, together(first, add_to_scores_of_equal(holds * before + itself * is_operand))).logits
 
 
 def slopes(weights: Weights, batch: Batch) -> dict[str, Tensor]:

@@ -21,4 +21,4 @@ from .chapter_14 import hard, look_alike, mended_after, own_errors, snapped
 from .chapter_15 import encoder_share, features, few_examples, gap, other_modules
 from .chapter_16 import expected, known, likely, looks_back, without_ratios
 from .chapter_17 import bound, order_told, own_world, seeds_needed, silent
-from .common import report
+from .common import guess, report

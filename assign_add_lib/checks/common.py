@@ -29,6 +29,20 @@ def report(name: str, value: float, expected: float, atol: float) -> None:
     print(f"{name}: {value:.{decimals}f} (quoted as {expected}, within {atol:g})")
 
 
+def guess(label: str, measured, answer, atol: float = 0) -> None:
+    """Hold the answer of a page's guess against what is measured, and print it; AssertionError where they differ.
+
+    `answer` is written as the page has it: a number, which may differ by `atol`; the words of the right option; or the list of
+    the right cells' places, in their order.  A test compares it with the page.
+    """
+    if isinstance(answer, int | float):
+        report(f"guess {label}", measured, answer, atol)
+    elif measured != answer:
+        raise AssertionError(f"guess {label}: measured {measured!r}, told as {answer!r}")
+    else:
+        print(f"guess {label}: {answer}")
+
+
 class Wrong(Exception):
     """What is wrong with a learner's answer, in words."""
 

@@ -1,6 +1,6 @@
 """Causes: measures of one `Evidence` for which a step of the network is broken, bent or exchanged, and its answers counted.
 
-An *act* is a function from the evidence and token ids (batch, pos) to hooks of `analysis.interventions`.  Problems are those of
+An *act* is a function from the evidence and token ids (batch, pos) to an alteration of the network.  Problems are those of
 the nine evaluation sets, `SIZE` of each; interchanges draw their own pairs of problems.
 """
 
@@ -12,47 +12,46 @@ from torch import Tensor
 from ..analysis import causal
 from ..analysis import interventions as iv
 from ..circuits import variable_identity
-from ..model import trace
+from ..model import Alter, trace
 from ..sampling import evaluation_sets, training_population
 from .evidence import Evidence
 
 SIZE = 500
-Act = Callable[[Evidence, Tensor], list[iv.Hook]]
+Act = Callable[[Evidence, Tensor], Alter]
 
 
-def numbers_made_even(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+def numbers_made_even(run: Evidence, tokens: Tensor) -> Alter:
     """In layer 1 each assigned number reads all positions that it may see, equally."""
-    return [iv.make_uniform(1, run.task.assigned_numbers(tokens))]
+    return iv.make_uniform(1, run.task.assigned_numbers(tokens))
 
 
-def operands_unread(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+def operands_unread(run: Evidence, tokens: Tensor) -> Alter:
     """In layer 1 `=` reads all positions equally but the two operands', which it does not read at all."""
-    task, change = run.task, torch.zeros(run.task.length, run.task.length)
-    change[task.last, [task.left, task.right]] = -1e9
-    return [iv.make_uniform(1, iv.at(tokens, task.last)), iv.add_to_scores(1, change)]
+    task = run.task
+    return iv.make_uniform(1, iv.at(tokens, task.last), without=(task.left, task.right))
 
 
-def block_removed(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+def block_removed(run: Evidence, tokens: Tensor) -> Alter:
     """What passes through the 12 x 12 identity block is taken out of layer 2's scores of `=`."""
-    return [iv.add_to_scores(2, iv.for_equal(-iv.identity_term(run.weights, tokens), run.task))]
+    return iv.add_to_scores_of_equal(-iv.identity_term(run.weights, tokens))
 
 
-def no_position_table(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+def no_position_table(run: Evidence, tokens: Tensor) -> Alter:
     """P QK1 P^T is taken out of layer 1's scores at the positions of the assignments."""
     term = iv.position_term(run.weights)
-    return [iv.add_to_scores(1, -torch.where(torch.arange(len(term))[:, None] < run.task.room, term, 0))]
+    return iv.add_to_scores(1, -torch.where(torch.arange(len(term))[:, None] < run.task.room, term, 0))
 
 
-def mean_mlp(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+def mean_mlp(run: Evidence, tokens: Tensor) -> Alter:
     """The MLP adds at `=` what it adds on average over 2000 training problems."""
     reference = training_population(run.split).sample(2000, torch.Generator().manual_seed(7)).tokens
     mean = trace(run.weights, reference).mlp_out[:, run.task.last].mean(0)
-    return [iv.put("blocks.1.hook_mlp_out", iv.at(tokens, run.task.last), mean[None, None])]
+    return iv.put("blocks.1.hook_mlp_out", iv.at(tokens, run.task.last), mean[None, None])
 
 
-def told_the_places(run: Evidence, tokens: Tensor) -> list[iv.Hook]:
+def told_the_places(run: Evidence, tokens: Tensor) -> Alter:
     """Layer 2's `=` reads the two numbers to add, half each."""
-    return [iv.read_values(tokens, run.task)]
+    return iv.read_values(tokens, run.task)
 
 
 def problems(run: Evidence, name: str) -> tuple[Tensor, Tensor]:
@@ -65,14 +64,14 @@ def accuracy(name: str, act: Act):
 
     def measure(run: Evidence) -> float:
         tokens, right = problems(run, name)
-        return (iv.answers(run.lens, tokens, act(run, tokens)) == right).double().mean().item()
+        return (iv.answers(run.weights, tokens, act(run, tokens)) == right).double().mean().item()
 
     return measure
 
 
 def lost(name: str, act: Act):
     """By how much an act lowers the accuracy on an evaluation set."""
-    return lambda run: accuracy(name, lambda *_: [])(run) - accuracy(name, act)(run)
+    return lambda run: accuracy(name, lambda *_: {})(run) - accuracy(name, act)(run)
 
 
 def looks_up_next(run: Evidence) -> float:
@@ -89,7 +88,7 @@ def looks_up_next(run: Evidence) -> float:
     fits = (there | ~is_variable).all(1)
     block = variable_identity(run.weights)
     term = iv.identity_term(run.weights, tokens, block.roll(1, dims=1) - block)
-    given = iv.answers(run.lens, tokens, [iv.add_to_scores(2, iv.for_equal(term, task))])
+    given = iv.answers(run.weights, tokens, iv.add_to_scores_of_equal(term))
     return (given == task.right_answers(asked))[fits].double().mean().item()
 
 
@@ -106,12 +105,12 @@ def names_exchanged(run: Evidence) -> float:
     swapped = tokens.clone()
     swapped[row, first], swapped[row, second] = tokens[row, second], tokens[row, first]
 
-    def exchange(held: Tensor, hook) -> Tensor:
+    def exchange(held: Tensor) -> Tensor:
         held = held.clone()
         held[row, first], held[row, second] = held[row, second], held[row, first]
         return held
 
-    given = iv.answers(run.lens, tokens, [(iv.attention_hook(1), exchange)])
+    given = iv.answers(run.weights, tokens, {iv.output_of(1): exchange})
     return (given == task.right_answers(swapped))[free.any(1)].double().mean().item()
 
 

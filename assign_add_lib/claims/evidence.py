@@ -87,15 +87,10 @@ class Evidence:
         return found
 
     @cached_property
-    def lens(self):
-        """The last weights as a TransformerLens bridge."""
-        return self.weights.to_transformer_lens()
-
-    @cached_property
     def interchanges(self) -> pd.DataFrame:
         """Interchange-intervention accuracies of the last weights, site x variable of the causal model."""
         pairs = causal.pairs(self.split, 400, torch.Generator().manual_seed(0))
-        return causal.interchange_table(self.lens, self.weights, *pairs)
+        return causal.interchange_table(self.weights, *pairs)
 
     @cached_property
     def first_spike(self) -> int | None:

@@ -45,6 +45,7 @@ def setup(app):
             "revealjs/css",
             "*-narrow.png",
             "book.*",
+            "moved.js",
             "print.css",
             "scorer.js",
         ):

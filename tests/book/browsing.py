@@ -4,11 +4,14 @@ import json
 import os
 from pathlib import Path
 
+from moved import former
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("ASSIGN_ADD_SITE", ROOT / "_build/html"))
 OTHERS = {"_static", "slides"}  # folders whose pages are not the book's
-# index.html only leads on to the introduction
-PAGES = sorted({str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if not OTHERS & {*path.parts}} - {"index.html"})
+BUILT = {path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if not OTHERS & {*path.parts}}
+# index.html only leads on to the introduction, and a former address of a page to that page
+PAGES = sorted(BUILT - {"index.html"} - {f"{former(page.removesuffix('.html'))}.html" for page in BUILT})
 
 # resolves once the fonts and all scripts are there, every attention view has its maps and no colour is still changing
 SETTLED = """

@@ -18,6 +18,7 @@ from assign_add_lib import Problem, handmade, load_run
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.circuits import OV, variable_identity
 from assign_add_lib.model import Weights, forward, read_out, trace
+from assign_add_lib.model import run as run_network
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.task import KINDS
 from assign_add_lib.views.explorer import Asked, sentence
@@ -449,24 +450,24 @@ def test_explorer_asks_for_one_checkpoint_and_no_other_host(explorer, site):
     assert len([url for url in asked if url.endswith(".safetensors")]) == 1
 
 
-def hooks_for(settings, w, tokens):
-    """The same changes as hooks of TransformerLens."""
-    task, hooks = w.task, []
+def altered_as(settings, w, tokens):
+    """The same changes in the package."""
+    task, changes = w.task, []
     if settings.get("numbers"):
-        hooks.append(iv.make_uniform(1, task.assigned_numbers(tokens)))
+        changes.append(iv.make_uniform(1, task.assigned_numbers(tokens)))
     if settings.get("equal"):
-        hooks.append(iv.make_uniform(1, iv.at(tokens, task.last)))
+        changes.append(iv.make_uniform(1, iv.at(tokens, task.last)))
     if settings.get("ideal"):
-        hooks.append(iv.read_values(tokens, task))
+        changes.append(iv.read_values(tokens, task))
     if settings.get("mlp"):
-        hooks.append(iv.put("blocks.1.hook_mlp_out", iv.at(tokens, task.last), torch.zeros(1, 1, w.d_model)))
+        changes.append(iv.put("blocks.1.hook_mlp_out", iv.at(tokens, task.last), torch.zeros(1, 1, w.d_model)))
     if "places" in settings:
-        hooks.append(iv.add_to_scores(1, (settings["places"] - 1) * iv.position_term(w)))
+        changes.append(iv.add_to_scores(1, (settings["places"] - 1) * iv.position_term(w)))
     if {"names", "shift"} & set(settings):
         block = variable_identity(w).roll(settings.get("shift", 0), 1)
         change = settings.get("names", 1) * iv.identity_term(w, tokens, block) - iv.identity_term(w, tokens)
-        hooks.append(iv.add_to_scores(2, iv.for_equal(change, task)))
-    return hooks
+        changes.append(iv.add_to_scores_of_equal(change))
+    return iv.together(*changes)
 
 
 CHANGES = [{"numbers": 1}, {"equal": 1}, {"ideal": 1}, {"mlp": 1}, {"places": 0.5}, {"names": 0}, {"names": 2}, {"shift": 1},
@@ -482,7 +483,7 @@ def test_changes_are_those_of_the_package(page, browser, tokens, settings):
       return given[0].map((ids) => [...network.trace(w, ids, changes.alteration(w, task, ids, settings)).logits]);""",
       some.tolist(), settings)  # fmt: skip
     w = weights("seed-42", 30000)
-    ours = iv.hooked_logits(w.to_transformer_lens(), some, hooks_for(settings, w, some))
+    ours = run_network(w, some, altered_as(settings, w, some)).logits
     assert (torch.tensor(found) - ours).abs().max() < 2e-3
     assert (ours - forward(w, some)[:, -1]).abs().max() > 0.1  # it does change something
 
@@ -639,7 +640,7 @@ def said_of(step, text, put=(), **changed):
     w, tokens = weights("seed-42", step), Problem.parse(text).tokens()
     for place, name in dict(put).items():
         tokens[place] = w.task.names(torch.arange(w.task.d_vocab)).index(name)
-    odds = iv.hooked_logits(w.to_transformer_lens(), tokens[None], hooks_for(changed, w, tokens[None]))[0].softmax(0)
+    odds = run_network(w, tokens[None], altered_as(changed, w, tokens[None])).logits[0].softmax(0)
     return odds, trace(w, tokens[None]).pattern[0]
 
 

@@ -6,6 +6,7 @@ import pdf
 import pikepdf
 import pytest
 from browsing import ROOT, SITE
+from chromium import HANG, served
 
 PRINTED = ["intro", "chapters/01_task", "chapters/05_attention", "chapters/13_theorem"]  # the third with a live view
 
@@ -59,6 +60,22 @@ def test_book_prints_with_its_outline(tmp_path):
         assert len(printed.pages) > 20
         titles = [entry.title for entry in outline.root]
     assert titles == ["Assign and Add", "1. The task", "5. Attention", "13. The gradient theorem", "Solutions and answers"]
+
+
+LATE = """<!doctype html><figure class="attention-view"></figure><script>
+let frames = 0;
+const later = () => (++frames < 30 ? requestAnimationFrame(later) : (document.querySelector("figure").dataset.drawn = ""));
+addEventListener("load", () => requestAnimationFrame(later));
+</script>"""
+
+
+def test_printing_waits_until_all_is_drawn_and_never_by_the_clock(browser, tmp_path):
+    (tmp_path / "page.html").write_text(LATE)
+    with served(tmp_path) as address:
+        browser.get(f"{address}/page.html")
+        browser.execute_async_script(pdf.DRAWN)
+        assert browser.execute_script("return document.querySelector('figure').dataset.drawn") == ""
+    assert browser.command_executor.client_config.timeout == browser.timeouts.script == browser.timeouts.page_load == HANG
 
 
 def test_link_to_the_pdf_is_put_once(tmp_path):

@@ -4,28 +4,28 @@ import torch
 
 from assign_add_lib.analysis import causal
 from assign_add_lib.analysis import interventions as iv
-from assign_add_lib.model import trace
+from assign_add_lib.model import run, trace
 from assign_add_lib.task import STUDY
 
 
 def putting(first="clean", second="changed", count=(0, 0), order=1, together=False):
     """Answers to exercise 9.1: which problems are read, whose answer is counted, and in which order the two are returned."""
 
-    def needed(lens, clean, changed, name, position, right):
+    def needed(w, clean, changed, name, position, right):
         problems = {"clean": clean, "changed": changed}
         found = []
         for read, mine in ((first, count[0]), (second, count[1])):
             other = "changed" if read == "clean" else "clean"
-            content = iv.seen_at(lens, problems[other], [name])[name]
-            given = iv.answers(lens, problems[read], [iv.put_back(name, content, slice(None) if together else position)])
-            found.append(given == (iv.answers(lens, changed) if mine else right))
+            content = run(w, problems[other], keep=[name], whole=True)[name]
+            given = iv.answers(w, problems[read], iv.put_back(name, content, slice(None) if together else position))
+            found.append(given == (iv.answers(w, changed) if mine else right))
         return tuple(found)[::order]
 
     return needed
 
 
-def untouched(lens, clean, changed, name, position, right):
-    return tuple(iv.answers(lens, tokens) == right for tokens in (clean, changed))
+def untouched(w, clean, changed, name, position, right):
+    return tuple(iv.answers(w, tokens) == right for tokens in (clean, changed))
 
 
 def standing_in(mean=0, draw="rows", zero=0.0):
@@ -52,16 +52,16 @@ def standing_in(mean=0, draw="rows", zero=0.0):
 
 
 def exchanging(name, copy=True):
-    def swapped(lens, tokens, first, second):
+    def swapped(w, tokens, first, second):
         row = torch.arange(len(tokens))
 
-        def act(held, hook):
+        def act(held):
             changed = held.clone()
             changed[row, first] = held[row, second]
             changed[row, second] = (held if copy else changed)[row, first]
             return changed
 
-        return iv.answers(lens, tokens, [(name, act)])
+        return iv.answers(w, tokens, {name: act})
 
     return swapped
 
@@ -77,21 +77,21 @@ def closing(part="k", sign=1, weight=True, everything=False, layers=(0, 0, 1)):
         moved = seen.attn_out[:, 0, 14] if everything else moved
 
         def taken(W):
-            def act(held, hook):
+            def act(held):
                 held = held.clone()
                 held[:, 14, 0] -= sign * moved @ W[key]
                 return held
 
             return act
 
-        return [(f"blocks.1.attn.hook_{each}", taken({"k": w.W_K, "v": w.W_V}[each])) for each in part]
+        return {f"blocks.1.attn.hook_{each}": taken({"k": w.W_K, "v": w.W_V}[each]) for each in part}
 
     return closed
 
 
 def in_the_stream(w, tokens):
     moved = trace(w, tokens).pattern[:, 0, 14, 13, None] * ((w.W_E[tokens[:, 13]] + w.W_pos[13]) @ w.W_V[0] @ w.W_O[0])
-    return [("blocks.0.hook_attn_out", lambda held, hook: held.index_add(1, torch.tensor([14]), -moved[:, None]))]
+    return {"blocks.0.hook_attn_out": lambda held: held.index_add(1, torch.tensor([14]), -moved[:, None])}
 
 
 def by_slot(base, source):
@@ -127,10 +127,10 @@ MISTAKES = [
     ("instead", standing_in(draw="one"), "one for each"),
     ("instead", standing_in(draw="own"), "not its own"),
     ("instead", standing_in(draw="careless"), "the generator that is given"),
-    ("swapped", lambda lens, tokens, first, second: iv.answers(lens, tokens), "unchanged"),
+    ("swapped", lambda w, tokens, first, second: iv.answers(w, tokens), "unchanged"),
     ("swapped", exchanging("blocks.1.attn.hook_v", copy=False), "same value"),
     ("swapped", exchanging("blocks.0.hook_attn_out"), "not the answers"),
-    ("closed", lambda w, tokens: [], "unchanged"),
+    ("closed", lambda w, tokens: {}, "unchanged"),
     ("closed", closing("kv"), "value at 14"),
     ("closed", in_the_stream, "value at 14"),
     ("closed", closing(sign=-1), "second time"),

@@ -1,6 +1,7 @@
 """Figures that more than one chapter draws, or that are long to draw: by part of the book, over one style."""
 
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
+from .dots import run_dots
 from .elsewhere import ANSWER_LOOKS, computation_graph, one_round, share_panels
 from .learn import block_matrix, held, vote_grids
 from .phases import loss_by_lever, place_maps, release_panels

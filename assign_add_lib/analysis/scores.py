@@ -1,8 +1,8 @@
-"""Look-up: which part of a score finds the key that is read, by scores changed in layer 1 and for `=` in layer 2.
+"""Scores: which part of an attention score finds the key that is attended to, in layer 1 and for `=` in layer 2.
 
 A score is a sum, so it can be split by its key: into what the key's token and what its position brings in layer 1, and
-into sources in layer 2 (`circuits.layer_2_terms`).  A change is added to the scores; a part that is made constant over
-the keys is out of the choice, since the softmax forgets what is the same for all keys.  Layers are counted from 1.
+into sources in layer 2 (`circuits.layer_2_terms`).  A change is added to the scores (`interventions.add_to_scores`).  A part
+that is made constant over the keys is out of the choice, since the softmax forgets what is the same for all keys.
 """
 
 from collections.abc import Sequence
@@ -12,32 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ..circuits import OV, QK, first_layer, layer_1_terms, layer_2_terms, qk_table, variable_identity
-from ..model import Weights, read_out, trace
+from ..circuits import OV, QK, layer_1_terms, layer_2_terms, qk_table, variable_identity
+from ..model import Weights, run, trace
 from ..task import Task
-
-
-class Reading(NamedTuple):
-    """What a network reads and answers where its scores have been changed."""
-
-    answers: Tensor  # (batch,) the likeliest number
-    layer_1: Tensor  # (batch, query, key) attention
-    layer_2: Tensor  # (batch, key) attention of `=`
-
-
-@torch.no_grad()
-def read_with(weights: Weights, tokens: Tensor, layer_1: Tensor | None = None, layer_2: Tensor | None = None) -> Reading:
-    """The network with changes added to layer 1's scores (batch or 1, query, key) and to those of `=` in layer 2 (batch, key)."""
-    w, last = weights, weights.task.last
-    stream = w.W_E[w.task.check(tokens)] + w.W_pos
-    scores = stream @ QK(w, 1) @ stream.mT
-    scores = scores if layer_1 is None else scores + layer_1
-    A = scores.masked_fill(_future(w), -torch.inf).softmax(-1)
-    stream = stream + A @ stream @ OV(w, 1)
-    scores = torch.einsum("bd,bkd->bk", stream[:, last] @ QK(w, 2), stream)
-    a = (scores if layer_2 is None else scores + layer_2).softmax(-1)
-    mlp_in = stream[:, last] + torch.einsum("bk,bkd->bd", a, stream) @ OV(w, 2)
-    return Reading(read_out(w, mlp_in).argmax(1), A, a)
 
 
 def _future(weights: Weights) -> Tensor:
@@ -128,10 +105,13 @@ def layer_1_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
     return {name: change * task.assigned_numbers(tokens)[:, :, None] for name, change in changes.items()}
 
 
-def shares_read(reading: Reading, tokens: Tensor, task: Task) -> dict[str, float]:
-    """Of assigned numbers: how many read the place before most, how many themselves, and the mean weight on the place before."""
+def shares_read(pattern: Tensor, tokens: Tensor, task: Task) -> dict[str, float]:
+    """Of assigned numbers: how many attend most to the place before, how many to themselves, and the mean weight of the former.
+
+    `pattern` (batch, query, key) is that of layer 1.
+    """
     problem, place = task.assigned_numbers(tokens).nonzero(as_tuple=True)
-    rows = reading.layer_1[problem, place]
+    rows = pattern[problem, place]
     best, before = rows.argmax(1), rows.gather(1, place[:, None] - 1)
     found = {"place before": best == place - 1, "itself": best == place, "weight": before}
     return {name: each.to(rows.dtype).mean().item() for name, each in found.items()}
@@ -212,7 +192,7 @@ def preferences_of_equal(weights: Weights, tokens: Tensor) -> dict[str, float]:
     """
     task, w, N, V = weights.task, weights, weights.task.n_numbers, weights.task.n_variables
     QK2, moved = QK(w, 2), w.W_E @ OV(w, 1)
-    own, read = w.W_E[task.equal] + w.W_pos[task.last], first_layer(w, tokens)[2][:, task.last].mean(0)
+    own, read = w.W_E[task.equal] + w.W_pos[task.last], trace(w, tokens).attn_out[:, 0, task.last].mean(0)
     operands, assigned = [task.left, task.right], slice(1, task.room)
     found = {}
     for words, query in (("", own), ("read, ", read)):
@@ -268,8 +248,9 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
     read become other values (*query: other values*).
     """
     task, w, last = weights.task, weights, weights.task.last
-    (A, own, added), V, N = first_layer(w, tokens), task.n_variables, task.n_numbers
-    stream, moved = own + added, w.W_E @ OV(w, 1)
+    seen, V, N = run(w, task.check(tokens)), task.n_variables, task.n_numbers
+    A, added, stream = seen.attention(1), seen["blocks.0.hook_attn_out"], seen["blocks.1.hook_resid_pre"]
+    moved = w.W_E @ OV(w, 1)
     query = stream[:, last] @ QK(w, 2)
     assigned, places = task.assigned_numbers(tokens), task.value_positions(tokens)
     operands = slice(task.left, task.right + 1)

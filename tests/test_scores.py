@@ -1,4 +1,4 @@
-"""Look-up: changed scores against hooks in TransformerLens, splits against sums, changed keys against changed streams."""
+"""Scores: splits against sums, changed keys against changed streams."""
 
 import math
 
@@ -6,8 +6,7 @@ import pytest
 import torch
 from small import SIZES, problems, random_weights
 
-from assign_add_lib.analysis import interventions as iv
-from assign_add_lib.analysis import lookup
+from assign_add_lib.analysis import scores
 from assign_add_lib.circuits import OV, layer_2_terms, qk_table, variable_identity
 from assign_add_lib.model import trace
 
@@ -18,25 +17,9 @@ def case(request):
     return request.param[0], random_weights(*request.param), problems(request.param[0], 40).tokens
 
 
-def test_changed_scores_are_those_of_hooks():
-    task = SIZES[0][0]
-    weights, tokens = random_weights(task, 16, 16, 24), problems(task, 30).tokens
-    first = torch.randn(30, task.length, task.length, dtype=torch.float64)
-    second = torch.randn(30, task.length, dtype=torch.float64)
-    lens = weights.to_transformer_lens()
-    for one, two in ((None, None), (first, None), (None, second), (first, second)):
-        hooks = [] if one is None else [iv.add_to_scores(1, one)]
-        hooks += [] if two is None else [iv.add_to_scores(2, iv.for_equal(two, task))]
-        reading = lookup.read_with(weights, tokens, one, two)
-        assert torch.equal(reading.answers, iv.answers(lens, tokens, hooks))
-    plain, seen = lookup.read_with(weights, tokens), trace(weights, tokens)
-    torch.testing.assert_close(plain.layer_1, seen.pattern[:, 0])
-    torch.testing.assert_close(plain.layer_2, seen.pattern[:, 1, task.last])
-
-
 def test_number_table_is_a_mean_over_numbers(case):
     task, weights, _ = case
-    token, position = lookup.number_table(weights)
+    token, position = scores.number_table(weights)
     S, i = qk_table(weights), 2
     for key in (0, task.pad, task.first_variable):
         expected = sum(S[n, key] for n in range(task.n_numbers)) / task.n_numbers + S[task.d_vocab + i, key]
@@ -53,34 +36,34 @@ def test_place_and_distance_find_what_was_put_in():
     wave = wave - line @ torch.linalg.lstsq(line, wave[:, None]).solution[:, 0]  # no level and no line
     index = torch.arange(n)
     position = torch.randn(n, 1, dtype=torch.float64) + place + wave[(index[:, None] - index).abs()]
-    found = lookup.place_and_distance(position)
+    found = scores.place_and_distance(position)
     torch.testing.assert_close(found[0], place - place[0], rtol=0, atol=1e-6)
     torch.testing.assert_close(found[1], wave, rtol=0, atol=1e-6)
     # a line in the distance is one in the place
-    found = lookup.place_and_distance(-2 * (index[:, None] - index).double())
+    found = scores.place_and_distance(-2 * (index[:, None] - index).double())
     torch.testing.assert_close(found[0], 2 * d, rtol=0, atol=1e-6)
     torch.testing.assert_close(found[1], 0 * d, rtol=0, atol=1e-6)
 
 
 def test_prices(case):
     task, weights, _ = case
-    token, position = lookup.number_table(weights)
-    found = lookup.prices(weights)
+    token, position = scores.number_table(weights)
+    found = scores.prices(weights)
     rows = token[1:].tolist()
     variable = [sum(row[task.first_variable :]) / task.n_variables - row[task.pad] for row in rows]
     number = [sum(row[: task.n_numbers]) / task.n_numbers - row[task.pad] for row in rows]
     assert found.variable == pytest.approx(sum(variable) / len(rows))
     assert found.number == pytest.approx(sum(number) / len(rows))
-    place = lookup.place_and_distance(position)[0][:-1]
+    place = scores.place_and_distance(position)[0][:-1]
     x = torch.stack([torch.arange(len(place)).double(), torch.ones(len(place)).double()], 1)
     assert found.place == pytest.approx(torch.linalg.lstsq(x, place[:, None]).solution[0].item())
 
 
 def test_changes_of_layer_1_key_by_key(case):
     task, weights, tokens = case
-    changes, S, D = lookup.layer_1_changes(weights, tokens), qk_table(weights), task.d_vocab
-    price = lookup.prices(weights)
-    place, distance = lookup.place_and_distance(lookup.number_table(weights)[1])
+    changes, S, D = scores.layer_1_changes(weights, tokens), qk_table(weights), task.d_vocab
+    price = scores.prices(weights)
+    place, distance = scores.place_and_distance(scores.number_table(weights)[1])
     for b, i in task.assigned_numbers(tokens).nonzero().tolist()[:20]:
         n, keys = tokens[b, i], range(i + 1)
         token = torch.stack([S[n, tokens[b, j]] + S[D + i, tokens[b, j]] for j in keys])
@@ -113,34 +96,34 @@ def test_changes_of_layer_1_key_by_key(case):
 
 def test_shares_read(case):
     task, weights, tokens = case
-    reading = lookup.read_with(weights, tokens)
+    pattern = trace(weights, tokens).pattern[:, 0]
     before, itself, weight = [], [], []
     for b, i in task.assigned_numbers(tokens).nonzero().tolist():
-        row = reading.layer_1[b, i].tolist()
+        row = pattern[b, i].tolist()
         before.append(max(range(len(row)), key=row.__getitem__) == i - 1)
         itself.append(max(range(len(row)), key=row.__getitem__) == i)
         weight.append(row[i - 1])
-    found = lookup.shares_read(reading, tokens, task)
+    found = scores.shares_read(pattern, tokens, task)
     assert found == pytest.approx({name: sum(each) / len(each) for name, each in zip(found, (before, itself, weight))})
 
 
 def test_gapped_problems():
     task = SIZES[0][0]
-    tokens = lookup.gapped(task, 9, 3, "variable", 5)
+    tokens = scores.gapped(task, 9, 3, "variable", 5)
     assert tokens.shape == (task.n_numbers, task.length)
     row = task.names(tokens[14])
     assert row[9] == "14" and row[6] == "c" and row[4] == "d" and row[13] == "c" and row[12] == "+" and row[15] == "="
     assert [name for i, name in enumerate(row[:12]) if i not in (4, 6, 9)] == ["PAD"] * 9
-    assert (lookup.gapped(task, 9, 3, "number", 1)[:, 8] < task.n_numbers).all()
-    assert (lookup.gapped(task, 9, 3)[:, [7, 8]] == task.pad).all()
+    assert (scores.gapped(task, 9, 3, "number", 1)[:, 8] < task.n_numbers).all()
+    assert (scores.gapped(task, 9, 3)[:, [7, 8]] == task.pad).all()
     for wrong in ((12, 1), (3, 4), (3, 0), (9, 3, "plus"), (9, 3, "number", 3)):
         with pytest.raises(ValueError, match="before a number|stands where"):
-            lookup.gapped(task, *wrong)
+            scores.gapped(task, *wrong)
 
 
 def test_headed_sequences(case):
     task, kinds = case[0], ["number", "PAD", "variable"]
-    tokens = lookup.headed(task, kinds, 4)
+    tokens = scores.headed(task, kinds, 4)
     assert tokens.shape == (task.n_numbers, task.length) and task.check(tokens) is tokens
     for number, row in enumerate(tokens.tolist()):
         assert row[0] == row[2] == task.pad and row[4] == number
@@ -150,7 +133,7 @@ def test_headed_sequences(case):
     assert len(set(tokens[:, 1].tolist())) > 1 and len(set(tokens[:, 3].tolist())) > 1
     for wrong in ((kinds, 2), (kinds, task.room), (["plus"], 4)):
         with pytest.raises(ValueError, match="before a number"):
-            lookup.headed(task, *wrong)
+            scores.headed(task, *wrong)
 
 
 def test_lead(case):
@@ -158,7 +141,7 @@ def test_lead(case):
     terms = layer_2_terms(weights, tokens)
     target = task.value_positions(tokens)[:, 0]
     rivals = task.assigned_numbers(tokens).scatter(1, target[:, None], False)
-    found = lookup.lead(terms, target, rivals)
+    found = scores.lead(terms, target, rivals)
     assert found.shape == (len(tokens), 3, 3)
     for b in range(len(tokens)):
         others = [j for j in range(task.length) if rivals[b, j]]
@@ -183,12 +166,12 @@ def test_leads_of_asked_problem_by_problem(case):
             if row[operand] >= task.first_variable and rivals:
                 found.append(each[..., keys[asked[side]]] - sum(each[..., j] for j in rivals) / len(rivals))
     assert len(found) > 5
-    torch.testing.assert_close(lookup.leads_of_asked(weights, tokens), torch.stack(found))
+    torch.testing.assert_close(scores.leads_of_asked(weights, tokens), torch.stack(found))
 
 
 def test_preferences_of_equal_score_by_score(case):
     task, w, tokens = case
-    found, moved = lookup.preferences_of_equal(w, tokens), w.W_E @ OV(w, 1)
+    found, moved = scores.preferences_of_equal(w, tokens), w.W_E @ OV(w, 1)
     seen = trace(w, tokens)
     own, read = w.W_E[task.equal] + w.W_pos[task.last], seen.attn_out[:, 0, task.last]
 
@@ -213,21 +196,21 @@ def test_preferences_of_equal_score_by_score(case):
 def test_flattened_keeps_the_mean_and_drops_the_choice(case):
     task, weights, tokens = case
     term, keys = layer_2_terms(weights, tokens)[:, 1, 1], task.assigned_numbers(tokens)
-    found = term + lookup.flattened(term, keys)
+    found = term + scores.flattened(term, keys)
     for b in range(len(tokens)):
         chosen = [j for j in range(task.length) if keys[b, j]]
         for j in range(task.length):
             expected = sum(term[b, k] for k in chosen) / len(chosen) if j in chosen else term[b, j]
             torch.testing.assert_close(found[b, j], torch.as_tensor(expected))
-    assert not lookup.flattened(term, torch.zeros_like(keys)).any()
+    assert not scores.flattened(term, torch.zeros_like(keys)).any()
 
 
 def test_at_level_keeps_all_choices(case):
     task, weights, tokens = case
-    scores, keys = layer_2_terms(weights, tokens).sum((1, 2)), task.assigned_numbers(tokens)
-    level = torch.linspace(0.1, 0.9, len(tokens), dtype=scores.dtype)
-    change = lookup.at_level(scores, keys, level)
-    old, new = scores.softmax(1), (scores + change).softmax(1)
+    whole, keys = layer_2_terms(weights, tokens).sum((1, 2)), task.assigned_numbers(tokens)
+    level = torch.linspace(0.1, 0.9, len(tokens), dtype=whole.dtype)
+    change = scores.at_level(whole, keys, level)
+    old, new = whole.softmax(1), (whole + change).softmax(1)
     for b in range(len(tokens)):
         chosen = [j for j in range(task.length) if keys[b, j]]
         other = [j for j in range(task.length) if not keys[b, j]]
@@ -241,8 +224,8 @@ def test_another_block_changes_the_entries_of_variables(case):
     task, w, tokens = case
     A, V, f = trace(w, tokens).pattern[:, 0], task.n_variables, task.first_variable
     block = torch.randn(V, V, dtype=torch.float64)
-    old, found = variable_identity(w), lookup.with_block(w, tokens, block)
-    assert not lookup.with_block(w, tokens, old).any()
+    old, found = variable_identity(w), scores.with_block(w, tokens, block)
+    assert not scores.with_block(w, tokens, old).any()
     for b in range(12):
         for j in range(task.length):
             expected = 0.0
@@ -257,16 +240,16 @@ def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
     task, w, tokens = case
     acts = trace(w, tokens)
     stream, A = acts.resid_pre + acts.attn_out[:, 0], acts.pattern[:, 0]
-    changes = lookup.typed_number_changes(w, tokens)
+    changes = scores.typed_number_changes(w, tokens)
     numbers = task.assigned_numbers(tokens)
     usual = torch.stack([A[b, i, i - 1] for b, i in numbers.nonzero().tolist()]).mean()
     OV1 = OV(w, 1)
 
-    def scores(query, keys):
+    def score(query, keys):
         return torch.stack([(query @ w.W_Q[1]).dot(key @ w.W_K[1]) for key in keys]) / math.sqrt(w.W_Q.shape[-1])
 
     for b in range(12):
-        ids, base = tokens[b].tolist(), scores(stream[b, -1], stream[b])
+        ids, base = tokens[b].tolist(), score(stream[b, -1], stream[b])
         asked = [ids[task.left], ids[task.right]]
         stranger = b % task.n_variables
         while task.first_variable + stranger in asked:
@@ -288,9 +271,9 @@ def test_changes_for_typed_numbers_are_those_of_changed_streams(case):
         for p in range(1, task.room):
             if ids[p] < task.n_numbers and ids[p - 1] not in asked:
                 keys["assigned ones lose their names"][p] -= A[b, p, p - 1] * w.W_E[ids[p - 1]] @ OV1
-        expected = {name: scores(query, each) for name, each in keys.items()}
-        expected["query: own alone"] = scores(acts.resid_pre[b, -1], stream[b])
-        expected["query: other values"] = scores(other, stream[b])
+        expected = {name: score(query, each) for name, each in keys.items()}
+        expected["query: own alone"] = score(acts.resid_pre[b, -1], stream[b])
+        expected["query: other values"] = score(other, stream[b])
         assert set(expected) == set(changes)
         for name, each in expected.items():
             torch.testing.assert_close(base + changes[name][b], each, rtol=0, atol=1e-9, msg=name)
