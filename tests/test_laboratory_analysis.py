@@ -7,14 +7,13 @@ from functools import partial
 import pandas as pd
 import pytest
 import torch
-from torch.nn.functional import one_hot
 from worlds import WORLDS, Run, read
 
 from assign_add_lib import handmade
 from assign_add_lib.laboratory import World, analysis
 from assign_add_lib.laboratory.analysis import MEASURES, OF_A_RUN, OF_A_SET, OF_TWO_SETS
 from assign_add_lib.laboratory.parsing import Parsed
-from assign_add_lib.model import Weights, run
+from assign_add_lib.model import run as forward
 from assign_add_lib.task import STUDY
 
 
@@ -169,11 +168,13 @@ def test_the_network_by_hand_is_found_to_do_what_it_was_written_for():
     assert analysis.without_offset(hand) == 1
 
 
-def test_without_its_constant_part_a_threshold_is_gone():
-    """A network by hand with a threshold; its constants are the threshold, and it adds without them as well."""
-    weights = handmade.weights(task=STUDY, threshold=0.4, phases=101)
-    assert analysis.without_offset(Run(World(), weights)) == pytest.approx(1, abs=0.01)
-    silent = weights.replace(W_out=0 * weights.W_out)
+def test_a_threshold_is_a_constant_part_that_may_help_or_harm():
+    """A network by hand whose constants are a threshold: it adds without them as well, and better where they are too large."""
+    for threshold, right in ((0.4, 1), (0.8, 0.9)):
+        run = Run(World(), handmade.weights(task=STUDY, threshold=threshold, phases=101))
+        assert analysis.right(run, "0-var train") == pytest.approx(right, abs=0.05)  # of few problems
+        assert analysis.without_offset(run) == pytest.approx(1 / right, abs=0.02)
+    silent = run.weights().replace(W_out=0 * run.weights().W_out)
     assert math.isnan(analysis.without_offset(Run(World(), silent)))  # fewer than half are right
 
 
@@ -186,7 +187,7 @@ def test_reading_evenly_mends_balance_and_no_look_up(monkeypatch):
 
     def tilted(weights, tokens, alter=None):
         places, amounts = Parsed(world, tokens).places[:, None, None], torch.tensor([0.75, 0.2]).expand(len(tokens), 1, 1, 2)
-        return run(weights, tokens, alter or {"blocks.1.attn.hook_pattern": lambda read: read.scatter(3, places, amounts)})
+        return forward(weights, tokens, alter or {"blocks.1.attn.hook_pattern": lambda read: read.scatter(3, places, amounts)})
 
     monkeypatch.setattr(analysis, "forward", tilted)
     monkeypatch.setattr(analysis, "answers", lambda weights, tokens: tilted(weights, tokens).answers)
@@ -198,36 +199,3 @@ def test_reading_evenly_mends_balance_and_no_look_up(monkeypatch):
 def test_every_measure_says_of_what_it_is():
     assert set(MEASURES) == {each.__name__ for group in (OF_A_SET, OF_TWO_SETS, OF_A_RUN) for each in group}
     assert len(MEASURES) == 15 and all(each.__doc__ for each in MEASURES.values())
-
-
-def three_by_hand(threshold, N=13, neurons=300):
-    """One layer that reads three operands by place; neurons of one frequency each, with a threshold, and the best readout."""
-    world, K = World(n_numbers=N, n_variables=6, length=15, operands=3, layers=1, d_model=64, d_mlp=neurons), N // 2
-    w = Weights(**{name: torch.zeros(shape, dtype=torch.float64) for name, shape in world.shapes().items()})
-    angle = 2 * math.pi * torch.arange(N, dtype=torch.float64)[:, None] * torch.arange(1, K + 1) / N
-    w.W_E[:N, : 2 * K] = torch.cat([angle.cos(), angle.sin()], 1)
-    w.W_E[world.task.equal, 2 * K] = 1  # the constant part comes with =
-    w.W_pos[:, 20:35] = torch.eye(15)
-    w.W_Q[0, 0, 20 + 14, 0] = 1
-    w.W_K[0, 0, 20 + 11 : 20 + 14, 0] = 40 * math.sqrt(64)  # = reads the three operands
-    w.W_V[0, 0, : 2 * K, : 2 * K] = 3 * torch.eye(2 * K)
-    w.W_O[0, 0] = torch.eye(64)
-    phase = 2 * math.pi * torch.rand(neurons, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    k = torch.arange(neurons) % K
-    w.W_in[k, torch.arange(neurons)], w.W_in[K + k, torch.arange(neurons)] = phase.cos(), -phase.sin()
-    w.W_in[2 * K] = -threshold
-    numbers, tokens = analysis.constants(world)
-    active = run(w, tokens)["blocks.0.mlp.hook_post"][:, 0]
-    wanted = one_hot(world.apply(numbers), N) - 1 / N
-    readout = torch.linalg.lstsq(active, wanted.double(), driver="gelsd").solution  # two directions of the neurons are empty
-    w.W_out[:, 40 : 40 + N] = readout
-    w.W_U[40 : 40 + N] = torch.eye(N)
-    return Run(world, w)
-
-
-def test_three_numbers_by_the_third_harmonic_need_a_constant_part_and_by_the_sixth_none():
-    """ReLU of a cosine has no third harmonic; with a threshold it has one."""
-    sixth = three_by_hand(threshold=0.0)
-    assert analysis.right(sixth, "0-var train") > 0.98 and analysis.without_offset(sixth) > 0.99
-    run = three_by_hand(threshold=0.8)
-    assert analysis.right(run, "0-var train") > 0.98 and analysis.without_offset(run) < 0.4
