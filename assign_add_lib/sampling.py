@@ -68,12 +68,15 @@ def assign(task: Task, asked: Tensor, numbers: Tensor, generator: torch.Generato
     """
     V, slots, batch = task.n_variables, task.slots, len(asked)
     rand = partial(torch.rand, generator=generator, device=asked.device)
-    variable, slot = torch.arange(V, device=asked.device), torch.arange(slots, device=asked.device)
-    used = (variable == asked[:, :, None]).any(1)  # (batch, V)
+    slot = torch.arange(slots, device=asked.device)
+    used = torch.zeros(batch, V + 1, dtype=torch.bool, device=asked.device).scatter(1, asked, True)[
+        :, :V
+    ]  # constants do not count
     n = torch.maximum((rand(batch, 1) * slots).long() + 1, used.sum(1, keepdim=True))
 
-    barred = ~used & (variable >= V - unseen)
-    assigned = (rand(batch, V) - used.float() + barred).argsort(1)[:, :slots]  # the first n count, operands before distractors
+    rank = rand(batch, V) - used.float()  # operands before distractors
+    rank[:, V - unseen :] += ~used[:, V - unseen :]
+    assigned = rank.argsort(1)[:, :slots]  # the first n count
     shuffle = (rand(batch, slots) + (slot >= n)).argsort(1)  # the first n in random order
     variables = assigned.gather(1, shuffle)  # (batch, slots)
     values = (rand(batch, slots) * task.n_numbers).long()
@@ -134,8 +137,12 @@ class Population:
         return self.pairs.nonzero()
 
     @cached_property
+    def _form_list(self) -> Tensor:
+        return self.forms.nonzero()
+
+    @cached_property
     def _cumulative(self) -> Tensor:
-        return self.forms.flatten().double().cumsum(0)
+        return self.forms[self.forms > 0].double().cumsum(0)
 
     def __bool__(self) -> bool:
         """Whether there is any such problem."""
@@ -151,7 +158,7 @@ class Population:
         draw = torch.rand(size, generator=generator, device=device, dtype=torch.double) * self._cumulative[-1]
         form = torch.searchsorted(self._cumulative, draw, right=True)
         pair = torch.randint(len(self._pair_list), (size,), generator=generator, device=device)
-        return torch.stack(torch.unravel_index(form, self.forms.shape), 1), self._pair_list[pair]
+        return self._form_list[form], self._pair_list[pair]
 
     def sample(self, size: int, generator: torch.Generator) -> Batch:
         """Draw `size` problems; the generator must live on the same device."""
