@@ -26,7 +26,7 @@ class Knowing:
     def answers(self, tokens):
         return torch.tensor([self.says(read(ids, self.world)) for ids in tokens.tolist()])
 
-    def reading(self, tokens):
+    def read_last(self, tokens):
         return torch.stack([self.reads(read(ids, self.world), self.world) for ids in tokens.tolist()])
 
 
@@ -34,7 +34,7 @@ class Knowing:
 def few(monkeypatch):
     """Few problems, and what is known is asked of who knows it."""
     monkeypatch.setattr(analysis, "MANY", 300)
-    for name in ("answers", "reading"):
+    for name in ("answers", "read_last"):
         real = getattr(analysis, name)
         ask = lambda weights, tokens, name=name, real=real: getattr(weights, name, partial(real, weights))(tokens)  # noqa: E731
         monkeypatch.setattr(analysis, name, ask)

@@ -18,7 +18,7 @@ from ..sampling import Batch
 from .circles import least_at_half, off_by_half, waves_of_logarithms
 from .data import Law, constants, evaluation_populations
 from .parsing import Parsed, full, shortcut
-from .training import WorldRun, answers, share
+from .training import WorldRun, answers, share_of
 
 Measure = Callable[[WorldRun, str], float]
 MANY = 4000  # problems that a measure looks at
@@ -41,13 +41,13 @@ def problems(run: WorldRun, name: str, times: int = 1) -> Batch:
 def right(run: WorldRun, of: str) -> float:
     """Share of the problems of a set that the last weights answer right."""
     batch = problems(run, of)
-    return share(answers(run.weights(), batch.tokens) == batch.answers)
+    return share_of(answers(run.weights(), batch.tokens) == batch.answers)
 
 
 def right_when_full(run: WorldRun, of: str) -> float:
     """The same for those problems that assign as many variables as fit."""
     batch = full(run.world, problems(run, of, 4))
-    return share(answers(run.weights(), batch.tokens) == batch.answers)
+    return share_of(answers(run.weights(), batch.tokens) == batch.answers)
 
 
 def arrives(run: WorldRun, of: str) -> float:
@@ -93,17 +93,17 @@ def reversed_when_full(run: WorldRun, of: str) -> float:
     world, batch = run.world, full(run.world, problems(run, of, 4))
     numbers = batch.tokens.gather(1, Parsed(world, batch.tokens).places)
     backwards = world.apply(numbers.flip(1))
-    return share((answers(run.weights(), batch.tokens) == backwards) & (backwards != batch.answers))
+    return share_of((answers(run.weights(), batch.tokens) == backwards) & (backwards != batch.answers))
 
 
 def ranked_first(run: WorldRun, of: str) -> float:
     """Share of problems in which, of the assigned numbers, `=` reads in the last layer just those asked for most."""
-    return share(_found(run, of, problems(run, of)))
+    return share_of(_found(run, of, problems(run, of)))
 
 
 def _found(run: WorldRun, of: str, batch: Batch) -> Tensor:
     """Of each problem whether `=` reads the numbers asked for most, see `ranked_first`."""
-    parsed, read = Parsed(run.world, batch.tokens), reading(run.weights(), batch.tokens).mean(1)
+    parsed, read = Parsed(run.world, batch.tokens), read_last(run.weights(), batch.tokens).mean(1)
     read = read[:, : run.world.task.room].masked_fill(~parsed.number, -1)
     places, many = parsed.places, int(parsed.asked.sum(1)[0])
     if not many:
@@ -114,7 +114,7 @@ def _found(run: WorldRun, of: str, batch: Batch) -> Tensor:
 
 def found_but_wrong(run: WorldRun, of: str) -> float:
     """Share of problems in which `=` reads the numbers asked for most, as in `ranked_first`, and the answer is wrong."""
-    return share(_failed(run, of, problems(run, of)))
+    return share_of(_failed(run, of, problems(run, of)))
 
 
 def _failed(run: WorldRun, of: str, batch: Batch) -> Tensor:
@@ -127,12 +127,12 @@ def evened(run: WorldRun, of: str) -> float:
     """
     batch, weights = problems(run, of), run.weights()
     failed = _failed(run, of, batch)
-    if share(failed) < 0.05:
+    if share_of(failed) < 0.05:
         return math.nan
     tokens = batch.tokens[failed]
     places = Parsed(run.world, tokens).places[:, None, None].expand(-1, run.world.heads, -1, -1)
     even = {last_pattern(weights): lambda read: torch.zeros_like(read).scatter(3, places, 1 / run.world.operands)}
-    return share(forward(weights, tokens, alter=even).answers == batch.answers[failed])
+    return share_of(forward(weights, tokens, alter=even).answers == batch.answers[failed])
 
 
 def shared_out(run: WorldRun, of: str) -> float:
@@ -145,7 +145,7 @@ def shared_out(run: WorldRun, of: str) -> float:
         raise ValueError(f"two operands can be divided between heads, not {run.world.operands}")
     batch = problems(run, of)
     places = Parsed(run.world, batch.tokens).places
-    left, right = reading(run.weights(), batch.tokens).gather(2, places[:, None].expand(-1, run.world.heads, -1)).unbind(2)
+    left, right = read_last(run.weights(), batch.tokens).gather(2, places[:, None].expand(-1, run.world.heads, -1)).unbind(2)
     return ((left - right).sum(0).abs().sum() / (left + right).sum()).item()
 
 
@@ -154,7 +154,7 @@ def last_pattern(weights: Weights) -> str:
     return f"blocks.{weights.n_layers - 1}.attn.hook_pattern"
 
 
-def reading(weights: Weights, tokens: Tensor) -> Tensor:
+def read_last(weights: Weights, tokens: Tensor) -> Tensor:
     """What `=` reads in the last layer, (batch, head, key)."""
     return torch.cat([forward(weights, part)[last_pattern(weights)][:, :, -1] for part in tokens.split(1000)])
 
@@ -168,7 +168,7 @@ def without_offset(run: WorldRun, of: str = "") -> float:
     site, parts, truth = f"blocks.{weights.n_layers - 1}.mlp.hook_pre", tokens.split(1000), run.world.apply(numbers)
     offset = torch.cat([forward(weights, part)[site] for part in parts]).mean(0)
     without = torch.cat([forward(weights, part, alter={site: lambda pre: pre - offset}).answers for part in parts])
-    before, after = share(answers(weights, tokens) == truth), share(without == truth)
+    before, after = share_of(answers(weights, tokens) == truth), share_of(without == truth)
     return after / before if before >= 0.5 else math.nan
 
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from ..analysis.fourier import logarithms, spectrum
 from .data import constants
 from .paths import last_logits
-from .training import WorldRun, share
+from .training import WorldRun, share_of
 
 WAVES = 10  # frequencies, as many as the study's network leans on at most
 
@@ -47,7 +47,7 @@ def off_by_half(run: WorldRun, of: str = "") -> float:
     """Of pairs half a circle apart, the share whose strongest wrong answer lies half a circle from the right one."""
     logits, truth, apart, other = half_apart(run)
     wrong = logits.scatter(1, truth[:, None], -torch.inf).argmax(1)
-    return share((wrong == other[truth])[apart == apart.max()])
+    return share_of((wrong == other[truth])[apart == apart.max()])
 
 
 def waves_of_logarithms(run: WorldRun, of: str = "") -> float:

@@ -34,7 +34,7 @@ class WorldLearner(NetworkLearner):
     def evaluate(self) -> dict[str, float]:
         """The loss on 1000 training problems, and the accuracy on 1000 problems of each set."""
         unseen, sets = self._evaluated_on
-        scores = {name: share(self.logits(self.weights, tokens).argmax(1) == right) for name, (tokens, right) in sets.items()}
+        scores = {name: share_of(self.logits(self.weights, tokens).argmax(1) == right) for name, (tokens, right) in sets.items()}
         return {"loss": self.loss_on(unseen).item()} | scores
 
 
@@ -44,7 +44,7 @@ def answers(weights: Weights, tokens: Tensor) -> Tensor:
     return torch.cat([last_logits(weights, part).argmax(1) for part in tokens.split(1000)])
 
 
-def share(marks: Tensor) -> float:
+def share_of(marks: Tensor) -> float:
     """The share of marks that are true."""
     return marks.double().mean().item()
 
