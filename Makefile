@@ -15,7 +15,7 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides release test oldest newest train execute minutes serve student assignments mark lint browser clean
+.PHONY: book pdf slides release test oldest newest train remake execute minutes serve student assignments mark lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -52,6 +52,11 @@ oldest newest:
 
 train: $(READY)
 	$(BIN)/python -m assign_add_lib train $(RUN) $(ARGS)
+
+# Any shipped number, table or picture, by the table in tools/recipes/book.py; without a NAME it lists what there is.
+remake: export PYTHONPATH = tools:.
+remake: $(READY)
+	@$(BIN)/python -m recipes $(NAME) $(PARTS)
 
 execute: $(READY)
 	$(BIN)/python tools/execute.py $(wildcard chapters/*.md evidence/*.md) pages/algorithm.md

@@ -10,7 +10,6 @@ A map of the package.  Each entry imports only entries above it in this list.
     measures       accuracies and the seven progress measures                     chapters 3, 11
     handmade       the network written by hand                                    chapter 10
     training       config, learner and runs of the study's network                chapter 3
-    ensemble       runs that share shapes, trained side by side
     speed          the table of speeds                                            chapter 3
     analysis/      mistakes, shortcuts, statistics, fourier, probes, interventions, causal, paths, lookup,
                    phases, history, waits, reading, cost                          chapters 1, 4 to 12

@@ -1,13 +1,12 @@
 """How fast a training step is: TransformerLens, the plain and the factored forward, and the floor below them.
 
-And how many whole runs an hour holds: one by one, in parallel processes, and batched as an ensemble.
+And how many whole runs an hour holds: one by one, in and in parallel processes.
 """
 
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from statistics import median
 
 import joblib
@@ -19,7 +18,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .circuits import last_logits
 from .engine.cli import MOST_THREADS
 from .engine.learner import choose_device
-from .ensemble import Ensemble
 from .model import Weights, forward
 from .sampling import Batch, training_population
 from .task import Split
@@ -27,7 +25,6 @@ from .training import StudyLearner, TrainConfig
 
 Step = Callable[[Batch], Tensor]
 MOST_REPEATS = 10_000
-ENSEMBLE = 8  # runs of a batch
 BLOCK = 5  # runs of a row in one turn, one after the other, as in a training loop
 PRODUCTS = {torch.ops.aten.mm.default, torch.ops.aten.bmm.default, torch.ops.aten.addmm.default, torch.ops.aten.baddbmm.default}
 
@@ -134,7 +131,7 @@ def _pace_alone(config: TrainConfig, steps: int, device: str) -> float:
 
 
 def runs_per_hour(steps: int, config: TrainConfig) -> dict[str, float]:
-    """Runs of the config that one hour holds, evaluations aside: one by one, in parallel processes, batched."""
+    """Runs of the config that one hour holds, evaluations aside: one by one, and in parallel processes."""
     device = str(choose_device())
     seconds = {"one by one": _pace(StudyLearner(config, device).advance, steps)}
     jobs = joblib.cpu_count()
@@ -142,8 +139,6 @@ def runs_per_hour(steps: int, config: TrainConfig) -> dict[str, float]:
         for count in (1, steps):  # the first call starts the workers
             paces = workers(joblib.delayed(_pace_alone)(config, count, device) for _ in range(jobs))
     seconds[f"in {jobs} parallel processes"] = 1 / sum(1 / pace for pace in paces)
-    members = [StudyLearner(replace(config, seed=seed), device) for seed in range(ENSEMBLE)]
-    seconds[f"batched, {ENSEMBLE} at a time"] = _pace(Ensemble(members).advance, -(-steps // ENSEMBLE)) / ENSEMBLE
     return {name: 3600 / (config.steps * each) for name, each in seconds.items()}
 
 

@@ -3,7 +3,6 @@
 from . import laboratory
 from .companions import hypernetwork, reasoning, rules
 from .engine.system import Sources, System
-from .ensemble import Ensemble
 from .training import Run, StudyLearner, TrainConfig
 
 
@@ -28,6 +27,5 @@ STUDY = System(
     columns=("seed", "train_fraction", "r", "steps"),
     claims=_claims,
     sources=_sources,
-    ensemble=Ensemble,
 )
 SYSTEMS = {system.name: system for system in (STUDY, reasoning.SYSTEM, hypernetwork.SYSTEM, rules.SYSTEM, laboratory.SYSTEM)}

@@ -110,7 +110,6 @@ def test_it_is_swept_exported_and_judged(own_data, tmp_path, capsys):
         (["train", "toy", "new", "--steps", "0"], "steps must be at least 1"),
         (["train", "toy", "new", "--checkpoint-every", "15"], "must be a multiple of log_every"),
         (["train", "toy", "new", "--d-model", "4"], "unrecognized arguments"),
-        (["sweep", "toy", "new", "--together"], "runs of toy cannot be trained together"),
         (["export", "toy", "new"], "there is no run new; shipped runs: none"),
         (["solve", "1+1"], "invalid choice: 'solve'"),
     ],

@@ -2,9 +2,10 @@
 
 import bz2
 
-import history as tool
 import pytest
 import torch
+from recipes.measured import history_of
+from recipes.recipe import keep
 from small import CONFIG, SIZES, TASK, problems, random_weights
 
 from assign_add_lib import Problem, Split, forward, load_run, train
@@ -110,14 +111,10 @@ def test_identity_lead_row_by_row():
         assert float(lead[v]) == pytest.approx(float(block[v, v]) - max(others))
 
 
-def call(monkeypatch, *arguments):
-    monkeypatch.setattr("sys.argv", ["history.py", *map(str, arguments)])
-    tool.main()
-
-
-def test_a_history_is_written_and_read_back(finished, own_data, monkeypatch):
-    call(monkeypatch, finished)
-    table, run = history.load_history("small"), load_run(finished)
+def test_a_history_is_written_and_read_back(finished, own_data):
+    run = load_run(finished)
+    keep(history_of(run, "small"))
+    table = history.load_history("small")
     assert list(table.index) == run.steps == [0, 40, 80] and table.index.name == "step"
     assert set(table.columns.get_level_values(0)) == {"accuracy", "loss", "gradient", "weights", "score", "lead"}
     assert list(table["accuracy"]) == [f"{name} {side}" for name in "abcd" for side in ("left", "right")]
@@ -127,39 +124,38 @@ def test_a_history_is_written_and_read_back(finished, own_data, monkeypatch):
         assert table.loc[step].to_dict() == pytest.approx(row, rel=1e-3)
 
 
-def test_a_damaged_history_is_refused(finished, own_data, monkeypatch):
-    call(monkeypatch, finished)
+def test_a_damaged_history_is_refused(finished, own_data):
+    made = history_of(load_run(finished), "small")
+    keep(made)
     path = own_data / "history" / "small.csv.bz2"
     path.write_bytes(bz2.compress(bz2.decompress(path.read_bytes()).replace(b"0.", b"1.", 1)))
     with pytest.raises(ValueError, match="small.csv.bz2 is damaged: its checksum is not the one in MANIFEST.sha256"):
         history.load_history("small")
-    call(monkeypatch, finished)  # made anew, it is signed anew
+    keep(made)  # made anew, it is signed anew
     assert len(history.load_history("small")) == 3
     with pytest.raises(FileNotFoundError, match="there is no file .*other.csv"):
         history.load_history("other")
 
 
-def test_one_name_is_not_given_to_two_runs(finished, own_data, monkeypatch, tmp_path_factory, capsys):
+def test_one_name_is_not_given_to_two_runs(finished, own_data, tmp_path_factory):
     runs.export(finished, "small", Run)
-    call(monkeypatch, finished)
-    call(monkeypatch, "small")  # the shipped run itself
-    other = train(changed(seed=4), tmp_path_factory.mktemp("other") / "small", progress=False)
-    with pytest.raises(SystemExit):
-        call(monkeypatch, other)
-    assert "is another run than the shipped small" in capsys.readouterr().err
-    call(monkeypatch, other, "--name", "small-again")
-    assert not history.load_history("small-again").equals(history.load_history("small"))
+    made = history_of(load_run(finished), "small")
+    assert history_of(load_run("small"), "small").keys() == made.keys()  # the shipped run itself
+    other = load_run(train(changed(seed=4), tmp_path_factory.mktemp("other") / "small", progress=False))
+    with pytest.raises(ValueError, match="is another run than the shipped small"):
+        history_of(other, "small")
+    assert list(again := history_of(other, "small-again")) == ["data/history/small-again.csv.bz2"]
+    assert [*again.values()] != [*made.values()]
 
 
 def changed(**changes):
     return type(CONFIG).from_dict(CONFIG.to_dict() | changes)
 
 
-def test_an_unfinished_run_is_refused(own_data, monkeypatch, tmp_path_factory, capsys):
-    folder = train(CONFIG, tmp_path_factory.mktemp("half") / "half", progress=False, stop=40)
-    with pytest.raises(SystemExit):
-        call(monkeypatch, folder)
-    assert "it stands at step 40 of 80" in capsys.readouterr().err
+def test_an_unfinished_run_is_refused(tmp_path):
+    run = load_run(train(CONFIG, tmp_path / "half", progress=False, stop=40))
+    with pytest.raises(ValueError, match="it stands at step 40 of 80"):
+        history_of(run, "half")
 
 
 def test_the_shipped_history_is_that_of_the_shipped_run():

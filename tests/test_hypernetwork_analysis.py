@@ -14,8 +14,9 @@ from assign_add_lib.companions.hypernetwork.analysis import (
     bent_codes,
     beyond,
     blends,
-    context_loss,
+    descend,
     kernel_answers,
+    misfit,
     nearest_codes,
     probe,
     refine,
@@ -45,25 +46,26 @@ def knowing(teacher):
 
 def test_refined_codes_fit_every_context_better_and_never_use_the_questions(teacher, knowing):
     tasks = teacher.sample(HELD_OUT, 30, rng(11))
-    before = {name: each.clone() for name, each in knowing.state_dict().items()}
+    before, off = {name: each.clone() for name, each in knowing.state_dict().items()}, misfit(knowing.executor, *tasks.context)
     refined = refine(knowing, tasks)
     slow = [((knowing.executor(refined, tasks.x[:, :16]) - tasks.y[:, :16])[task] ** 2).mean() for task in range(30)]
-    torch.testing.assert_close(context_loss(knowing, tasks, refined), torch.stack(slow))
-    assert (context_loss(knowing, tasks, refined) < context_loss(knowing, tasks, knowing.code(tasks.context))).all()
+    torch.testing.assert_close(off(refined), torch.stack(slow))
+    assert (off(refined) < off(knowing.code(tasks.context))).all()
     assert ((refined - tasks.z).abs().amax(1) < 0.01).float().mean() > 0.8  # nearly all find the true code
     other = Tasks(tasks.z, *(torch.cat([each[:, :16], -each[:, 16:]], 1) for each in tasks[1:]))
     assert torch.equal(refine(knowing, other, 20), refine(knowing, tasks, 20))
     assert all(torch.equal(each, before[name]) for name, each in knowing.state_dict().items())
 
 
-@pytest.mark.parametrize("lr", [0.03, 100.0])
-def test_refining_keeps_the_best_code_of_each_task(teacher, knowing, lr):
-    """However large the steps; and tasks do not influence one another."""
-    tasks = teacher.sample(HELD_OUT, 30, rng(12))
-    refined, amortised = refine(knowing, tasks, 10, lr), knowing.code(tasks.context)
-    assert (context_loss(knowing, tasks, refined) <= context_loss(knowing, tasks, amortised)).all()
-    some = Tasks(*(each[:4] for each in tasks))
-    torch.testing.assert_close(refine(knowing, some, 10, lr), refined[:4], atol=1e-4, rtol=1e-4)
+def test_a_descent_may_keep_the_best_code_of_each_task_and_leaves_its_start_alone():
+    """On a loss that its steps of 0.05 overshoot: the last code is worse than one on the way; tasks go each their own way."""
+    start, ends = torch.tensor([[0.02], [0.3], [0.0]]), torch.tensor([[0.0], [0.1], [0.0]])
+    loss = lambda code: (code - ends).abs().sum(1)  # noqa: E731
+    last, kept = (descend(loss, start, 9, best) for best in (False, True))
+    assert (loss(kept) <= loss(last)).all() and (loss(kept) < loss(last)).any() and kept[2] == 0
+    assert torch.equal(start, torch.tensor([[0.02], [0.3], [0.0]])) and not kept.requires_grad and not last.requires_grad
+    alone = descend(lambda code: (code - ends[1:2]).abs().sum(1), start[1:2], 9, True)
+    torch.testing.assert_close(alone, kept[1:2])
 
 
 @pytest.mark.parametrize("strength", [0.1, 1.0, 20.0])
@@ -115,12 +117,6 @@ def test_the_bank_covers_a_support(support):
         for levels in product((0.5, 0.75, 1.0), repeat=len(modules)):
             expected.add(tuple(dict(zip(modules, levels)).get(m, 0.0) for m in range(8)))
     assert set(map(tuple, bank(SUPPORTS[support], 3).tolist())) == expected
-
-
-def test_the_nearest_code_to_a_task_of_the_bank_is_its_own(teacher):
-    codes = bank(SUPPORTS["connected"])[::17]
-    tasks = teacher.solve(codes, 2 * torch.rand(len(codes), 20, 8, generator=rng(14)) - 1)
-    assert torch.equal(nearest_codes(teacher, SUPPORTS["connected"], tasks), codes)
 
 
 def test_the_nearest_code_is_that_of_the_best_fit_to_the_context(teacher):

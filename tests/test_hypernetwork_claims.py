@@ -1,47 +1,22 @@
 """Composing in context: the claims, and what is shipped against what was expected."""
 
 import math
-from dataclasses import replace
-from functools import cache
-from types import SimpleNamespace
 
-import numpy as np
-import pandas as pd
 import pytest
 import torch
+from arms import FakeSeed, fake_load
 from small import assert_the_same
 
-from assign_add_lib.companions.hypernetwork import claims
-from assign_add_lib.companions.hypernetwork.analysis import (
-    refine,
-)
-from assign_add_lib.companions.hypernetwork.claims import CLAIMS, LATER, SEEDS, SOURCE, ArmSeed, seeds
-from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS
+from assign_add_lib.companions.hypernetwork.claims import CLAIMS, LATER, SOURCE
 from assign_add_lib.companions.hypernetwork.model import Bottleneck, Vanilla
-from assign_add_lib.companions.hypernetwork.training import GRID, ArmConfig, ArmLearner, ArmRun, load_arm, r_squared
+from assign_add_lib.companions.hypernetwork.seeds import SEEDS, seeds
+from assign_add_lib.companions.hypernetwork.training import GRID, ArmConfig, ArmLearner, ArmRun, load_arm
 from assign_add_lib.engine.scoreboard import claim_values, load_board
 from assign_add_lib.engine.sweep import grid
 
 ID, OOD = "in distribution", "out of distribution"
 CONFIGS = {seed: grid(ArmConfig, [{**part, "seed": [seed]} for part in GRID]) for seed in SEEDS}
 NAMES = {seed: list(CONFIGS[seed]) for seed in SEEDS}
-
-
-class FakeSeed(ArmSeed):
-    """A seed of untrained runs with made-up metrics, on few tasks."""
-
-    def tasks(self, support, n=0, stream=0):
-        return super().tasks(support, 60, stream)
-
-
-@cache
-def fake_load(name):
-    """An untrained run of the book; KeyError for a name that it does not train."""
-    config = replace(CONFIGS[0][name], d_model=16, layers=1)
-    number = NAMES[0].index(name)
-    metrics = pd.DataFrame({ID: [0.1, 0.3 + 0.01 * number, 0.9], OOD: [0.1, 0.2, 0.5 + 0.02 * number**2]}, index=[0, 4000, 8000])
-    network = {"config": config, "teacher": config.teacher(), "network": lambda: config.network().requires_grad_(False)}
-    return SimpleNamespace(metrics=metrics, **network)
 
 
 def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
@@ -57,9 +32,9 @@ def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
         "vanilla fits": 0.9,
         "hypernetwork composes": hyper,
         "hypernetwork above vanilla": hyper - vanilla,
-        "only with a bottleneck": seed.vanilla - max(seed.floors.values()),
+        "only with a bottleneck": seed.vanilla() - max(seed.floors.values()),
         "a bottleneck is enough": last["mlp-connected-0"] - vanilla,
-        "vanilla above a blend": seed.vanilla - max(seed.blends.values()),
+        "vanilla above a blend": seed.vanilla() - max(seed.blends.values()),
         "connection helps": hyper - last["hypernetwork-disconnected-0"],
         "connection alone helps": last["hypernetwork-connected-12-0"] - last["hypernetwork-disconnected-0"],
         "the bottleneck alone does not": hyper - last["mlp-connected-0"],
@@ -74,78 +49,6 @@ def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
     assert set(values) - set(slow) == {"refined codes compose"} | probes
     assert len(LATER) == 5 and set(LATER) < set(values)
     assert all(set(claim.seen) == set(seeds()) for claim in CLAIMS if claim.name in LATER)
-
-
-def test_legible_is_what_a_probe_fitted_in_distribution_reads_in_and_out_of_it(monkeypatch):
-    """Here a stream that holds the code of every pair in the support, and of held-out pairs the first four modules alone."""
-    half = torch.arange(8) < 4
-
-    def held(network, tasks):
-        known = torch.tensor([tuple(code.nonzero().flatten().tolist()) in SUPPORTS["connected"] for code in tasks.z])
-        return {"reading token": [torch.zeros(len(known), 8), torch.where(known[:, None] | half, tasks.z, 0.0)]}
-
-    monkeypatch.setattr(claims, "streams", held)
-    inside, outside = ArmSeed(0, load=fake_load).legible("vanilla")
-    assert inside > 0.999 and 0.2 < outside < 0.5
-
-
-def test_floors_are_below_what_knows_the_modules():
-    seed = FakeSeed(0, load=fake_load)
-    assert set(seed.floors) == {"ridge regression", "kernel regression", "nearest seen task"}
-    assert all(0 < value < 0.7 for value in seed.floors.values())
-    assert not torch.equal(seed.tasks(None).x, seed.tasks(None, stream=1).x)
-    assert {tuple(code.nonzero().flatten().tolist()) for code in seed.tasks(None).z} == set(HELD_OUT)
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    """The seeds that the book reads; a checkout without them fails."""
-    return list(seeds().values())
-
-
-def final(of, arm, support="connected", special=None, step=8000):
-    """What metrics.csv says of a run at a step, by seed."""
-    return lambda seed: load_arm("-".join(filter(None, [arm, support, special, str(seed.seed)]))).metrics.loc[step, of]
-
-
-def less(one, other):
-    return lambda seed: one(seed) - other(seed)
-
-
-def drop(arm):
-    return less(final(ID, arm, step=4000), final(ID, arm, special="unstructured", step=4000))
-
-
-def refined(seed):
-    """Mean R^2 on 250 held-out tasks, with codes refined on their examples."""
-    tasks, network = seed.tasks(None, 250), seed.run("hypernetwork").network()
-    x, y = tasks.queries
-    return r_squared(network.executor(refine(network, tasks), x), y).mean().item()
-
-
-HYPER, VANILLA = final(OOD, "hypernetwork"), final(OOD, "vanilla")
-THRESHOLDS = {  # of the mean over the seeds
-    "hypernetwork in distribution": (final(ID, "hypernetwork"), 0.99, math.inf),
-    "hypernetwork": (HYPER, 0.85, math.inf),
-    "hypernetwork, refined codes": (refined, 0.99, math.inf),
-    "connected less disconnected": (less(HYPER, final(OOD, "hypernetwork", "disconnected")), 0.12, math.inf),
-    "hypernetwork less mlp": (less(HYPER, final(OOD, "mlp")), 0.15, math.inf),
-    "probe of the hypernetwork": (lambda seed: seed.legible("hypernetwork")[1], 0.70, math.inf),
-    "hypernetwork without structure": (drop("hypernetwork"), 0.15, math.inf),
-    "vanilla without structure": (drop("vanilla"), -math.inf, 0.05),
-}
-
-
-@pytest.mark.parametrize("measure, least, most", THRESHOLDS.values(), ids=THRESHOLDS)
-def test_shipped_runs_reach_what_the_pilots_promised(shipped, measure, least, most):
-    values = [measure(seed) for seed in shipped]
-    assert len(values) == 3 and least <= np.mean(values) <= most, values
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_in_each_shipped_seed_the_hypernetwork_is_above_vanilla(seed):
-    subject = seeds()[f"seed-{seed}"]
-    assert HYPER(subject) - VANILLA(subject) >= 0.08
 
 
 def test_the_shipped_runs_are_those_of_the_grid():

@@ -7,10 +7,20 @@ import torch
 from arms import rng
 
 from assign_add_lib.companions.hypernetwork.analysis import at_fixed_questions, bank, fitted_codes
-from assign_add_lib.companions.hypernetwork.claims import seeds
 from assign_add_lib.companions.hypernetwork.data import CONTEXT, HELD_OUT, SUPPORTS, Teacher
 from assign_add_lib.companions.hypernetwork.model import build
-from assign_add_lib.companions.hypernetwork.tables import ASKED, MEASURES, SCORED, fairest, lasting, load_table, unexplained
+from assign_add_lib.companions.hypernetwork.seeds import seeds
+from assign_add_lib.companions.hypernetwork.tables import (
+    ASKED,
+    SCORED,
+    TABLES,
+    Encoder,
+    fairest,
+    lasting,
+    load_tables,
+    mean_of_pairs,
+    unexplained,
+)
 from assign_add_lib.engine.scoreboard import load_board
 
 
@@ -59,30 +69,28 @@ def test_fixed_questions_are_the_same_for_all_tasks_and_leave_the_examples(teach
     assert all(torch.equal(*each) for each in zip(fixed.context, tasks.context)) and torch.equal(fixed.z, tasks.z)
 
 
-def test_the_shipped_table_agrees_with_the_scoreboard_and_with_itself():
-    table, board = load_table(), load_board()
-    assert list(table) == list(seeds()) and set(table.index.get_level_values(0)) == set(MEASURES)
-    assert np.isfinite(table.to_numpy()).all()
-
-    def row(*key):
-        return table.loc[key].astype(float)
-
+def test_the_shipped_tables_agree_with_the_scoreboard_and_with_one_another():
+    tables, board = load_tables(), load_board()
+    assert all(list(table) == list(seeds()) and np.isfinite(table.to_numpy()).all() for table in tables.values())
+    assert {name: tuple(table.index.names) for name, table in tables.items()} == {name: of.columns for name, of in TABLES.items()}
+    errors, floors, answers = tables["errors"], tables["floors"], tables["probes_of_answers"].xs("held-out pairs", level="tasks")
     for name, value in {
-        "code legible, hypernetwork": row("probes", "hypernetwork, trained, reading token, 3", "out"),
-        "code legible beyond a regression, vanilla": row("probes", "answers of vanilla", "out")
-        - row("probes", "kernel regression", "out"),
-        "only with a bottleneck": row("errors", "vanilla", "R²") - row("floors", "kernel regression", "R²"),
+        "code legible, hypernetwork": tables["probes"].loc["hypernetwork", "trained", "reading token", 3, "held-out pairs"],
+        "code legible beyond a regression, vanilla": answers.loc["vanilla"] - answers.loc["kernel regression"],
+        "only with a bottleneck": errors.loc["vanilla", "R²"] - floors.loc["kernel regression"],
     }.items():
-        np.testing.assert_allclose(value, board.loc[name, list(table)].astype(float), atol=2e-3)
-    for who in ("blend", "kernel regression", "nearest seen task"):
-        floor = "blend, 0.1" if who == "blend" else who
-        np.testing.assert_allclose(row("errors", who, "R²"), row("floors", floor, "R²"), atol=1e-3)
-    alike = row("errors", "vanilla", "cosine with the blend"), row("errors", "blend", "cosine with vanilla")
+        np.testing.assert_allclose(value, board.loc[name, list(errors)].astype(float), atol=2e-3)
+    for solver, floor in (
+        ("blend", tables["blends"].loc[0.1]),
+        *((name, floors.loc[name]) for name in ("kernel regression", "nearest seen task")),
+    ):
+        np.testing.assert_allclose(errors.loc[solver, "R²"], floor, atol=1e-3)
+    alike = errors.loc["vanilla", "cosine with the blend"], errors.loc["blend", "cosine with vanilla"]
     pd.testing.assert_series_equal(*alike, check_names=False, atol=1e-3)
 
 
 class Coder(torch.nn.Module):
-    """Writes the true code plus an error of the task, and one that changes with the examples."""
+    """Writes twice the true code plus an error of the task, and one that changes with the examples."""
 
     def __init__(self, z, of_task, changing):
         super().__init__()
@@ -96,9 +104,19 @@ class Coder(torch.nn.Module):
 
 
 def test_the_error_that_changes_with_the_examples_is_told_from_the_one_that_lasts(teacher):
-    z = teacher.sample(HELD_OUT, 60, rng(4)).z
+    z, encoder = teacher.sample(HELD_OUT, 60, rng(4)).z, object.__new__(Encoder)
+    encoder.teacher, encoder.to_latent = teacher, 2 * torch.eye(8)
     of_task = 0.3 * torch.randn(z.shape, generator=rng(5))
     for changing, share in ((0.0, 0.0), (0.3, 0.5), (0.6, 0.8)):
-        lasts, found = lasting(Coder(z, of_task, changing), teacher, 2 * torch.eye(8), z, draws=64)
+        encoder.network = Coder(z, of_task, changing)
+        lasts, found = lasting(encoder, z, draws=64)
         assert abs(found - share) < 0.03
         assert (lasts - of_task).abs().max() < 0.01 + changing * 5 / 8
+
+
+def test_errors_are_averaged_over_the_tasks_of_a_pair(teacher):
+    z = teacher.sample(HELD_OUT, 40, rng(6)).z
+    off = torch.randn(z.shape, generator=rng(7))
+    for task, found in enumerate(mean_of_pairs(off, z)):
+        same = [other for other in range(40) if torch.equal(z[task] > 0, z[other] > 0)]
+        torch.testing.assert_close(found, off[same].mean(0))

@@ -193,7 +193,7 @@ def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
         (["train"], ["FOLDER", "--seed", "--train-fraction", "--lr", "default 0.001", "--n-numbers", "--device", "--quiet"]),
         (
             ["sweep"],
-            ["FOLDER", "--book", "--seed", "--r", "--n-numbers", "--backend", "--scheduler", "--jobs", "--together"],
+            ["FOLDER", "--book", "--seed", "--r", "--n-numbers", "--backend", "--scheduler", "--jobs"],
         ),
         (["export"], ["FOLDER", "--name", "--steps"]),
         (["bench"], ["--repeats"]),

@@ -2,13 +2,14 @@
 
 from copy import deepcopy
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
 
 from assign_add_lib.companions.reasoning import analysis
-from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, sample_graphs, text, write
-from assign_add_lib.companions.reasoning.model import Network
+from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, graphs_of, sample_graphs, text, write
+from assign_add_lib.companions.reasoning.model import Network, run
 from assign_add_lib.companions.reasoning.training import ArmConfig, at_definitions, iterations
 
 SMALL = Vocabulary(modulus=5, names=12)
@@ -31,13 +32,6 @@ def network():
 
 def graphs(n=12, nodes=6, seed=2):
     return sample_graphs(n, nodes, rng(seed), SMALL)
-
-
-def test_renumbered_graphs_differ_in_their_leaves_alone():
-    one = graphs()
-    other = analysis.renumbered(one, rng(3))
-    assert all(torch.equal(getattr(one, name), getattr(other, name)) for name in ("names", "operands", "depths"))
-    assert not torch.equal(one.numbers, other.numbers) and not other.numbers[~one.leaf].any()
 
 
 @pytest.mark.parametrize("arm", ["continuous", "discrete"])
@@ -65,21 +59,14 @@ def test_wrong_latents_are_those_of_another_run_and_all_else_goes_on(network, ar
     assert torch.equal(found[1:], iterations(network, arm, tokens, own, 2))
 
 
-def test_no_share_of_wrong_latents_disturbs_nothing(network):
-    one = graphs()
-    found = analysis.disturbed(network, "discrete", one, 1, 0.0, 3, rng(5))
-    tokens = write(one)
-    assert torch.equal(found, iterations(network, "discrete", tokens, network.embed(tokens.factors), 4))
-
-
 def test_heads_add_up_to_what_attention_adds(network):
-    factors = write(graphs()).factors
-    resid = network.embed(factors)
-    for layer, outputs in zip(network.blocks[0].layers, analysis.head_outputs(network, factors)):
-        mixed = resid + outputs.sum(1) + layer.out.bias
-        after = mixed + layer.mlp(layer.norm_mlp(mixed))
-        torch.testing.assert_close(after, layer(resid))
-        resid = after
+    tokens, row = write(graphs()), torch.arange(12)
+    here, sites = tokens.definitions[:, 2], run(network, tokens.factors)
+    found, before = analysis.head_outputs(network, tokens.factors, here).sum(2), sites["hook_embed"]
+    for number, layer in enumerate(network.blocks[0].layers):
+        added = sites[f"blocks.{number}.hook_resid_mid"] - before - layer.out.bias
+        torch.testing.assert_close(found[:, number], added[row, here])
+        before = sites[f"blocks.{number}.hook_resid_post"]
 
 
 def test_operand_variances_are_over_stand_ins(network):
@@ -100,8 +87,7 @@ def test_operand_variances_are_over_stand_ins(network):
                 changed = one.operands.clone()
                 changed[0, -1, operand] = node
                 tokens = write(one._replace(operands=changed))
-                outputs = analysis.head_outputs(network, tokens.holding(held, held))
-                seen.append(outputs[:, 0, :, tokens.definitions[0, -1]])
+                seen.append(analysis.head_outputs(network, tokens.holding(held, held), tokens.definitions[:, -1])[0])
             slow[:, :, operand] += torch.stack(seen).var(0, correction=0).sum(2)
     torch.testing.assert_close(found, slow / 5)
 
@@ -149,28 +135,27 @@ def test_before_the_last_all_is_known_that_the_last_node_needs():
         assert places[row, len(present) :].tolist() == [here[row]] * (3 - len(present))
 
 
-def test_definitions_and_operands_can_hold_values_of_two_runs():
-    one = graphs(40)
-    other = analysis.renumbered(one, rng(5))
-    factors, tokens, depth = analysis.before_the_last(one, other)[0], write(one), one.depths[:, -1]
-    for row in range(40):
-        for place in (tokens.node[row] >= 0).nonzero()[:, 0].tolist():
-            node, of = tokens.node[row, place], one if tokens.defines[row, place] else other
-            known = of is one and one.depths[row, node] < depth[row] or one.depths[row, node] < depth[row] - 1
-            assert factors[row, place, 3] == (of.solution[row, node] if known else SMALL.empty)
-
-
 def text_of(factors):
     return text(factors, SMALL)
 
 
-def last_by_hand(network, factors, here, change, layer):
-    """The last node's value in one graph, as `change` turns what the heads of a layer read, (head, position, d_head)."""
-    resid = network.embed(factors[None])
-    for number, each in enumerate(network.blocks[0].layers):
-        read = each.read(resid)
-        resid = each.add(resid, change(read[0].clone())[None] if number == layer else read)
-    return int(network.value(network.blocks[0].norm(resid))[0, here].argmax())
+def plain(network, factors, change=lambda layer, read: read, hide=lambda layer, scores: scores):
+    """What one iteration ends with, (graph, position, d_model), as what heads read, or their scores, are changed by layer."""
+    resid = network.embed(factors)
+    for number, layer in enumerate(network.blocks[0].layers):
+        q, k, v = layer.queries_keys_values(resid)
+        scores = hide(number, q @ k.mT / q.shape[-1] ** 0.5 + layer.mask(q.shape[2], k.shape[2]))
+        read = change(number, scores.softmax(-1) @ v)  # (graph, head, position, d_head)
+        resid = resid + layer.out(read.transpose(1, 2).flatten(2))
+        resid = resid + layer.mlp(layer.norm_mlp(resid))
+    return network.blocks[0].norm(resid)
+
+
+def recorded(network, factors, layer):
+    """What the heads of a layer read, (graph, head, position, d_head), by the plain way."""
+    seen = {}
+    plain(network, factors, lambda number, read: seen.setdefault(number, read))
+    return seen[layer]
 
 
 @pytest.mark.parametrize(("layer", "heads"), [(0, [0, 1]), (1, [1]), (1, [])])
@@ -179,44 +164,38 @@ def test_an_exchange_moves_what_these_heads_read_at_this_place_and_nothing_else(
     other = analysis.renumbered(one, rng(5))
     (factors, here, places), (donor, *_) = analysis.before_the_last(one), analysis.before_the_last(other)
     at = places[:, 0] if layer == 0 else here
-    given = analysis.readings(network, other, layer, at)
-    found = analysis.with_readings(network, one, layer, heads, at, given).tolist()
-    for row, value in enumerate(found):
-        resid = network.embed(donor[row : row + 1])
-        for each in network.blocks[0].layers[:layer]:
-            resid = each(resid)
-        its = network.blocks[0].layers[layer].read(resid)[0]
+    given, theirs = analysis.readings(network, donor, layer, at), recorded(network, donor, layer)
 
-        def change(read, row=row, its=its):
-            for head in heads:
-                read[head, at[row]] = its[head, at[row]]
-            return read
+    def change(number, read):
+        for row, place in enumerate(at.tolist()):
+            for head in heads if number == layer else ():
+                read[row, head, place] = theirs[row, head, place]
+        return read
 
-        assert value == last_by_hand(network, factors[row], here[row], change, layer)
-        torch.testing.assert_close(given[row], its[:, at[row]])
-    untouched = analysis.with_readings(network, one, layer, [], at, given).tolist()
-    assert (found != untouched) == bool(heads)
-    alike = analysis.with_readings(network, one, layer, heads, at, analysis.readings(network, one, layer, at)).tolist()
-    assert alike == untouched
+    found = analysis.value_at(network, factors, here, analysis.exchange(layer, heads, at, given)).tolist()
+    ended = network.value(plain(network, factors, change)).argmax(2)
+    assert found == [ended[row, place].item() for row, place in enumerate(here)]
+    for row, place in enumerate(at.tolist()):
+        torch.testing.assert_close(given[row], theirs[row, :, place])
+    assert (found != analysis.value_at(network, factors, here).tolist()) == bool(heads)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
 def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, layer):
     one = graphs(30)
-    factors, here, _ = analysis.before_the_last(one)
-    resid = network.embed(factors)
-    for each in network.blocks[0].layers[:layer]:
-        resid = each(resid)
-    read = network.blocks[0].layers[layer].read(resid)[:, 1]  # of head 2, (graph, position, d_head)
-    mean = torch.stack([read[row, place] for row, place in write(one).real.nonzero().tolist()]).mean(0)
+    (factors, here, _), real = analysis.before_the_last(one), write(one).real
+    read = recorded(network, factors, layer)[:, 1]  # of head 2
+    mean = torch.stack([read[row, place] for row, place in real.nonzero().tolist()]).mean(0)
 
-    def change(read):
-        read[1] = mean
+    def change(number, read):
+        if number == layer:
+            read[:, 1] = mean
         return read
 
-    found = analysis.silenced(network, one, layer, [1]).tolist()
-    assert found == [last_by_hand(network, factors[row], here[row], change, layer) for row in range(30)]
-    assert found != analysis.silenced(network, one, layer, []).tolist()
+    found = analysis.value_at(network, factors, here, analysis.silence(layer, [1], real)).tolist()
+    ended = network.value(plain(network, factors, change)).argmax(2)
+    assert found == [ended[row, place].item() for row, place in enumerate(here)]
+    assert found != analysis.value_at(network, factors, here).tolist()
 
 
 @pytest.mark.parametrize("which", analysis.MENTIONS)
@@ -229,63 +208,35 @@ def test_without_mentions_layer_1_reads_definitions_and_itself(network, which):
         layer.qkv.weight[:32] *= 2  # and too much alike
     head.bias -= head(network(network.embed(tokens.factors))).mean((0, 1))  # no value is the likeliest everywhere
     found = analysis.without_mentions(network, one, which)
-    first, last = network.blocks[0].layers
     for row in range(30):
         n = int(tokens.real[row].sum())
         factors, node, defines = tokens.factors[row : row + 1, :n], tokens.node[row, :n], tokens.defines[row, :n]
+
+        def hide(number, scores, n=n, node=node, defines=defines):
+            for query, key in product(range(n), range(n)):
+                same = node[key] == node[query]
+                mention = key < query and node[key] >= 0 and not defines[key]
+                if number == 0 and mention and {"all": True, "own": same, "other": not same}[which]:
+                    scores[..., query, key] = -torch.inf
+            return scores
+
         for _ in range(int(one.depth[row])):
-            resid = network.embed(factors)
-            q, k, v = first.queries_keys_values(resid)
-            scores = q @ k.mT / q.shape[-1] ** 0.5 + first.mask(n, n)
-            for query in range(n):
-                for key in range(query):
-                    same = node[key] == node[query]
-                    if node[key] >= 0 and not defines[key] and {"all": True, "own": same, "other": not same}[which]:
-                        scores[..., query, key] = -torch.inf
-            resid = last(first.add(resid, scores.softmax(-1) @ v))
-            factors = network.tokens(network.blocks[0].norm(resid))
+            factors = network.tokens(plain(network, factors, hide=hide))
         assert factors[0, tokens.definitions[row], 3].tolist() == found[row].tolist()
-    plain = torch.stack([iterations(network, "discrete", tokens, network.embed(tokens.factors), 8)])[0]
-    assert not torch.equal(found, plain[one.depth - 1, torch.arange(30)])
-
-
-@pytest.mark.parametrize("layer", [0, 1])
-def test_weights_are_what_heads_read_with(network, layer):
-    """Weighted values are the readings; nothing later is read."""
-    one = graphs(30)
-    factors, here, _ = analysis.before_the_last(one)
-    found, resid = analysis.weights_at(network, one, layer, here), network.embed(factors)
-    for each in network.blocks[0].layers[:layer]:
-        resid = each(resid)
-    values = network.blocks[0].layers[layer].queries_keys_values(resid)[2]
-    torch.testing.assert_close((found[:, :, None] @ values)[:, :, 0], analysis.readings(network, one, layer, here))
-    assert all(not found[row, :, place + 1 :].any() for row, place in enumerate(here.tolist()))
-
-
-def test_last_values_are_those_of_one_iteration(network):
-    one = graphs(30)
-    factors, here, _ = analysis.before_the_last(one)
-    found = network.tokens(network(network.embed(factors)))[..., 3]
-    assert analysis.last_values(network, factors, here).tolist() == [found[row, place] for row, place in enumerate(here)]
+    whole = iterations(network, "discrete", tokens, network.embed(tokens.factors), 8)
+    assert not torch.equal(found, whole[one.depth - 1, torch.arange(30)])
 
 
 def test_along_the_sum_is_the_network_on_every_pair(network):
     found = analysis.along_the_sum(network)
     assert {name: tuple(each.shape[:2]) for name, each in found.items()} == dict.fromkeys(found, (5, 5))
     torch.testing.assert_close(found["after the ReLU"], found["neurons"].clamp(min=0))
-    for x in range(5):
-        for y in range(5):
-            one = analysis.all_pairs(SMALL)._replace(
-                names=torch.tensor([[0, 1, 2]]), numbers=torch.tensor([[x, y, 0]]),
-                operands=torch.tensor([[[-1, -1, -1], [-1, -1, -1], [0, 1, -1]]]), depths=torch.tensor([[1, 1, 2]]),
-            )  # fmt: skip
-            tokens = write(one)
-            held = torch.tensor([[x, y, 5]])
-            resid = network.embed(tokens.holding(held, held))
-            before = network.blocks[0].layers[0](resid)
-            logits = network.value(network(resid))[0, 12, :5]
-            torch.testing.assert_close(found["logits"][x, y], logits)
-            torch.testing.assert_close(found["stream before"][x, y], before[0, 12])
+    for x, y in product(range(5), range(5)):
+        one = graphs_of([[], [], [0, 1]], 1, rng(0), SMALL)._replace(names=torch.tensor([[0, 1, 2]]))
+        held = torch.tensor([[x, y, 5]])
+        resid = network.embed(write(one._replace(numbers=held * one.leaf)).holding(held, held))
+        torch.testing.assert_close(found["logits"][x, y], network.value(network(resid))[0, 12, :5])
+        torch.testing.assert_close(found["stream before"][x, y], network.blocks[0].layers[0](resid)[0, 12])
     last = network.blocks[0].layers[1]
     after = found["stream after"] + found["after the ReLU"] @ last.mlp[2].weight.T + last.mlp[2].bias
     torch.testing.assert_close(network.value(network.blocks[0].norm(after))[..., :5], found["logits"])

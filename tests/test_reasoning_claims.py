@@ -4,11 +4,23 @@ from itertools import combinations, product
 
 import pandas as pd
 import pytest
+from small import assert_the_same
 
-from assign_add_lib.companions.reasoning import tables
-from assign_add_lib.companions.reasoning.claims import ALL, CLAIMS, OURS, PAPER, SEEN, SOURCE, sources
+from assign_add_lib.companions.reasoning.claims import (
+    ALL,
+    CLAIMS,
+    OURS,
+    PAPER,
+    SEEN,
+    SOURCE,
+    collecting,
+    shifted,
+    sources,
+)
+from assign_add_lib.companions.reasoning.data import FACTORS
 from assign_add_lib.companions.reasoning.model import ARMS
-from assign_add_lib.companions.reasoning.seeds import SEEDS, ReasoningSeed
+from assign_add_lib.companions.reasoning.seeds import SEEDS
+from assign_add_lib.companions.reasoning.tables import TABLES
 from assign_add_lib.companions.reasoning.training import (
     GRID,
     STEPS,
@@ -19,92 +31,88 @@ from assign_add_lib.companions.reasoning.training import (
     answers,
     load_arm,
 )
+from assign_add_lib.engine.scoreboard import claim_values, load_board
 from assign_add_lib.engine.sweep import grid
 
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 
 
-def table(**changed):
-    """Measures of a seed, by (measure, row, column), zero where not given."""
-    arms = "feed-forward", "chain", "recurrent", "continuous", "discrete", "corrected"
-    rows = {("accuracy", arm, f"graphs, {times} times"): 0.0 for arm in arms for times in (1, 2, 3, 4)}
-    for layer in (1, 2):
-        for head in (1, 2, 3, 4):
-            row = f"corrected, layer {layer}, head {head}"
-            rows |= {("heads", row, f"operand {operand}"): operand / 6 for operand in (1, 2, 3)}
-            rows |= {("heads", row, f"gain: {name}"): 1.0 for name in ("syntax", "variable", "operation", "value")}
-            rows |= {("heads", f"untrained {row}", f"operand {operand}"): 1 / 3 for operand in (1, 2, 3)}
-    rows |= {("iteration", "corrected", f"+{later} iterations"): 1.0 for later in (0, 16)}
-    rows |= {("recovery", "corrected, 20% wrong", "8 later"): 1.0}
-    rows |= found_inside()
-    return pd.Series(rows | changed.get("rows", {})).rename_axis(["measure", "row", "column"]).sort_index()
+HEADS = (1, 2, 3, 4)
+COUNTS = (1, 2, 3)
 
 
-def found_inside():
-    """What `findings` reads: heads 1 and 3 of layer 2 carry all operands, head 4 counts, sums take what they do in seed 0."""
-    rows = {}
+def seed_of(rows=()):
+    """The tables of one seed: heads 1 and 3 of layer 2 carry all operands, head 4 counts, sums take what they do in seed 0.
+
+    `rows` has other numbers for some entries, by (table, *entries).
+    """
+    found = {("accuracy", arm, times, "graphs"): 0.0 for arm in ARMS for times in COUNTS + (4,)}
+    found |= {("by_iteration", "corrected", later): 1.0 for later in (0, 16)}
     for arm in TOKENS_PASS:
-        for operand, age in product((1, 2, 3), ("fresh", "older")):
-            rows["exchanges", f"{arm}, layer 1, at operand {operand}, {age}", f"operand {operand}"] = 1.0
-        rows["exchanges", f"{arm}, layer 1, at the sum", "none"] = 1.0
+        found |= {("gains", arm, *place): 1.0 for place in product((1, 2), HEADS, FACTORS)}
+        for operand, age, moved in product(COUNTS, ("fresh", "older"), COUNTS):
+            found["exchanges_at_operands", arm, operand, age, str(moved)] = float(operand == moved)
+        found["exchanges", arm, 1, 4, "all", "none"] = 1.0
         for group in (each for size in range(5) for each in combinations("1234", size)):
-            moved = 1.0 if {"1", "3"} <= set(group) else 0.3 if {"1", "3"} & set(group) else 0.0
-            row = f"{arm}, layer 2, at the sum, heads {' and '.join(group) or 'none'}"
-            rows |= {("exchanges", row, f"operand {operand}"): 0.1 for operand in (1, 2, 3)}
-            rows |= {("exchanges", row, "all"): moved, ("exchanges", row, "none"): 1 - moved}
-        for layer, head, to, adds in product((1, 2), (1, 2, 3, 4), (1, 2, 3), (1, 2, 3)):
-            right = 0.2 if (layer, head) == (2, 4) and to != adds else 1.0
-            rows["counts", f"{arm}, layer {layer}, head {head}, shift to {to}", f"adds {adds}"] = right
-        for place, moved in (("definition", 1.0), ("operand", 0.0), ("mentions", 1.0)):
-            rows["sources", f"{arm}, mentioned", place] = moved if arm == "corrected" else 1 - moved
-        for layer, head in product((1, 2), (1, 2, 3, 4)):
-            rows["heads", f"{arm}, layer {layer}, head {head}", "variance"] = 0.01 if layer == 1 else 10.0 * head
-        rows["waves", f"{arm}, neurons", "best frequency"] = 0.8
-        rows["waves", f"{arm}, neurons", "best frequency, relabelled"] = 0.5
-        rows["waves", f"{arm}, neurons with 3 frequencies", "right"] = 0.95
-        rows["waves", f"{arm}, neurons with 3 frequencies", "right, relabelled"] = 0.5
-        for later in (0, 8):
-            rows["recovery", f"{arm}, 20% wrong", f"{later} later"] = 1.0 if arm == "corrected" else 0.8
-    return rows
+            moved = len({"1", "3"} & set(group)) / 2
+            row = "exchanges", arm, 2, len(group), "all" if len(group) == 4 else ", ".join(group) or "none"
+            found |= {(*row, operand): 0.1 for operand in "123"} | {(*row, "all"): moved, (*row, "none"): 1 - moved}
+        for layer, head, told, adds in product((1, 2), HEADS, COUNTS, COUNTS):
+            right = 0.2 if (layer, head) == (2, 4) and told != adds else 1.0
+            found["counts", arm, layer, str(head), "shift", told, adds, "right"] = right
+            found["counts", arm, layer, str(head), "mean", told, adds, "right"] = 0.0
+            found["counts", arm, layer, "all", "shift", told, adds, "right"] = 0.0
+        for place, moved in (("definition", 1.0), ("operand", 0.0), ("mentions", 1.0), ("operand and mentions", 0.5)):
+            found["sources", arm, "mentioned", place, "moves"] = moved if arm == "corrected" else 1 - moved
+            found["sources", arm, "mentioned", place, "stays"] = 0.3
+        found |= {("variances", arm, 1, head, "variance"): 0.01 for head in HEADS}
+        found |= {("variances", arm, 2, head, "variance"): 10.0 * head for head in HEADS}
+        found |= {("variances", arm, layer, head, "operand 1"): 99.0 for layer in (1, 2) for head in HEADS}
+        found |= {("waves", arm, "neurons", "best frequency"): 0.8, ("waves", arm, "neurons", "best frequency, relabelled"): 0.5}
+        found |= {("largest_frequencies", arm, 3, "right"): 0.95, ("largest_frequencies", arm, 3, "right, relabelled"): 0.5}
+        found |= {("recovery", arm, 20, later): 1.0 if arm == "corrected" else 0.8 for later in (0, 4, 8)}
+    assert set(rows) <= set(found)
+    found |= dict(rows)
+    of = {name: {entries[1:]: value for entries, value in found.items() if entries[0] == name} for name, *_ in found}
+    return {name: pd.Series(each).rename_axis(TABLES[name].columns).sort_index() for name, each in of.items()}
 
 
 @pytest.mark.parametrize(
     "name, rows, value",
     [
-        ("correction, four times as large", {("accuracy", "corrected", "graphs, 4 times"): 0.8}, 0.8),
-        ("correction helps", {("accuracy", "corrected", "graphs, 4 times"): 0.8,
-                              ("accuracy", "discrete", "graphs, 4 times"): 0.5}, 0.3),
-        ("chain of thought fits", {("accuracy", "chain", "graphs, 1 times"): 0.4}, 0.4),
-        ("it stays solved", {("iteration", "corrected", "+16 iterations"): 0.25}, -0.75),
-        ("wrong values are mended", {("recovery", "corrected, 20% wrong", "8 later"): 0.6}, 0.6),
-        ("values move in layer 2", {("heads", "corrected, layer 2, head 3", "gain: value"): 6.0,
-                                    ("heads", "corrected, layer 2, head 3", "gain: variable"): 2.0}, 3.0),
-        ("the MLP adds in waves", {("waves", "discrete, neurons with 3 frequencies", "right, relabelled"): 0.8}, 0.15),
+        ("correction, four times as large", {("accuracy", "corrected", 4, "graphs"): 0.8}, 0.8),
+        ("correction helps", {("accuracy", "corrected", 4, "graphs"): 0.8, ("accuracy", "discrete", 4, "graphs"): 0.5}, 0.3),
+        ("discrete latents, twice as large", {("accuracy", "discrete", 2, "graphs"): 0.7}, 0.7),
+        ("chain of thought fits", {("accuracy", "chain", 1, "graphs"): 0.4}, 0.4),
+        ("it stays solved", {("by_iteration", "corrected", 16): 0.25}, -0.75),
+        ("wrong values are mended", {("recovery", "corrected", 20, 8): 0.6}, 0.6),
+        ("values move in layer 2", {("gains", "corrected", 2, 3, "value"): 6.0, ("gains", "corrected", 2, 3, "variable"): 2.0,
+                                    ("gains", "corrected", 1, 2, "value"): 9.0}, 3.0),
+        ("the MLP adds in waves", {("largest_frequencies", "discrete", 3, "right, relabelled"): 0.8}, 0.15),
         ("layer 1 looks up at the operands", {}, 1.0),
-        ("layer 1 looks up at the operands",
-         {("exchanges", "corrected, layer 1, at operand 2, older", "operand 2"): 0.6}, 0.6),
-        ("and not at the sum", {("exchanges", "discrete, layer 1, at the sum", "none"): 0.5}, 0.5),
+        ("layer 1 looks up at the operands", {("exchanges_at_operands", "corrected", 2, "older", "2"): 0.6}, 0.6),
+        ("and not at the sum", {("exchanges", "discrete", 1, 4, "all", "none"): 0.5}, 0.5),
         ("two heads of layer 2 collect", {}, 2),
-        ("two heads of layer 2 collect",
-         {("exchanges", "discrete, layer 2, at the sum, heads 2", "all"): 0.95}, 2),
-        ("two heads of layer 2 collect",
-         {("exchanges", "discrete, layer 2, at the sum, heads 1 and 3", "all"): 0.8,
-          ("exchanges", "discrete, layer 2, at the sum, heads 1 and 2 and 3", "all"): 0.8,
-          ("exchanges", "discrete, layer 2, at the sum, heads 1 and 3 and 4", "all"): 0.92}, 3),
-        ("no head for each operand", {("exchanges", "corrected, layer 2, at the sum, heads 2", "operand 3"): 0.7}, 0.7),
-        ("no head for each operand", {("exchanges", "corrected, layer 2, at the sum, heads 2", "all"): 0.7}, 0.1),
-        ("the discrete arm takes the operand's own", {("sources", "discrete, mentioned", "operand"): 0.4}, 0.4),
-        ("the corrected arm takes the one that differs", {("sources", "corrected, mentioned", "operand"): 0.4}, 0.6),
-        ("large shares of nothing", {("heads", "discrete, layer 1, head 2", "variance"): 4.0}, 0.1),
+        ("two heads of layer 2 collect", {("exchanges", "discrete", 2, 1, "2", "all"): 0.95}, 2),
+        ("two heads of layer 2 collect", {("exchanges", "discrete", 2, 2, "1, 3", "all"): 0.8,
+                                          ("exchanges", "discrete", 2, 3, "1, 2, 3", "all"): 0.8,
+                                          ("exchanges", "discrete", 2, 3, "1, 3, 4", "all"): 0.92}, 3),
+        ("no head for each operand", {("exchanges", "corrected", 2, 1, "2", "3"): 0.7}, 0.7),
+        ("no head for each operand", {("exchanges", "corrected", 2, 1, "2", "all"): 0.7,
+                                      ("exchanges", "corrected", 2, 2, "2, 4", "3"): 0.7}, 0.1),
+        ("the discrete arm takes the operand's own", {("sources", "discrete", "mentioned", "operand", "moves"): 0.4}, 0.4),
+        ("the corrected arm takes the one that differs", {("sources", "corrected", "mentioned", "operand", "moves"): 0.4}, 0.6),
+        ("large shares of nothing", {("variances", "discrete", 1, 2, "variance"): 4.0}, 0.1),
         ("a head counts", {}, 0.2),
-        ("a head counts", {("exchanges", "discrete, layer 2, at the sum, heads 4", "none"): 0.8}, 1.0),
-        ("neurons follow waves", {("waves", "discrete, neurons", "best frequency, relabelled"): 0.7}, 0.1),
-        ("three frequencies suffice", {("waves", "corrected, neurons with 3 frequencies", "right"): 0.5}, 0.5),
-        ("the discrete arm keeps what it holds", {("recovery", "discrete, 20% wrong", "8 later"): 0.85}, 0.05),
+        ("a head counts", {("exchanges", "discrete", 2, 1, "4", "none"): 0.8}, 1.0),
+        ("a head counts", {("exchanges", "discrete", 2, 1, head, "none"): 0.8 for head in "24"}, 1.0),
+        ("neurons follow waves", {("waves", "discrete", "neurons", "best frequency, relabelled"): 0.7}, 0.1),
+        ("three frequencies suffice", {("largest_frequencies", "corrected", 3, "right"): 0.5}, 0.5),
+        ("the discrete arm keeps what it holds", {("recovery", "discrete", 20, 8): 0.85}, 0.05),
     ],
 )  # fmt: skip
 def test_a_claim_asks_for_the_number_that_its_words_name(name, rows, value):
-    assert BY_NAME[name].measure(table(rows=rows)) == pytest.approx(value)
+    assert BY_NAME[name].measure(seed_of(rows)) == pytest.approx(value)
 
 
 def test_claims_are_of_this_source_and_say_where_they_come_from():
@@ -112,8 +120,26 @@ def test_claims_are_of_this_source_and_say_where_they_come_from():
     assert {claim.origin for claim in CLAIMS} == {PAPER, OURS}
     for claim in CLAIMS:  # levels were set before any run, or on those of seed 0
         assert claim.seen in ((), SEEN, ALL) and (claim.origin == OURS or claim.seen != SEEN)
-    for claim in CLAIMS:
-        claim.measure(table())
+
+
+def test_the_smallest_group_that_carries_all_is_found():
+    assert collecting(seed_of(), "discrete") == (2, "1, 3")
+    assert collecting(seed_of({("exchanges", "discrete", 2, 1, "2", "all"): 0.91}), "discrete") == (1, "2")
+    better = {("exchanges", "discrete", 2, 2, "2, 4", "all"): 0.99, ("exchanges", "discrete", 2, 2, "1, 3", "all"): 0.95}
+    assert collecting(seed_of(better), "discrete") == (2, "2, 4")
+
+
+def test_a_shift_is_judged_by_its_worst_pair_of_counts():
+    one = {("counts", "discrete", 1, "2", "shift", 3, 1, "right"): 0.6}
+    own = {("counts", "discrete", 1, "2", "shift", 3, 3, "right"): 0.1}  # no shift at all
+    found = shifted(seed_of(one | own), "discrete")
+    assert len(found) == 8 and found[2, "4"] == 0.2 and found[2, "1"] == 1 and found[1, "2"] == 0.6
+
+
+@pytest.mark.parametrize("seed", ALL)
+def test_the_board_has_what_the_shipped_tables_say(seed):
+    values = claim_values(CLAIMS, {SOURCE: {seed: sources()[SOURCE][seed]}})
+    assert_the_same(values, load_board(), CLAIMS, rtol=1e-4, atol=1e-4)
 
 
 CONFIGS = grid(ArmConfig, [{**part, "seed": SEEDS} for part in GRID])
@@ -140,18 +166,3 @@ def test_shipped_networks_answer_as_their_metrics_say(arm):
         asked = learner._evaluated_on[""]
         right = (answers(learner.network, arm, asked) == asked.solution).double().mean().item()
         assert right == pytest.approx(run.metrics.loc[STEPS[arm], "nodes"], abs=0.02)
-
-
-@pytest.mark.parametrize("arm", TOKENS_PASS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_in_each_shipped_seed_both_arms_that_pass_tokens_on_solve_twice_the_size(arm, seed):
-    graphs = ReasoningSeed(seed).graphs(2, 100)
-    assert (answers(load_arm(f"{arm}-{seed}").network(), arm, graphs) == graphs.solution).all(1).double().mean() >= 0.95
-
-
-def test_some_shipped_values_come_out_again():
-    """Of the measures that take little time, the rows of one seed."""
-    column, subject = sources()[SOURCE]["seed-1"], ReasoningSeed(1)
-    for measure in ("waves", "heads"):
-        found = pd.Series(tables.MEASURES[measure](subject))
-        assert (found - column[measure].reindex(found.index)).abs().max() < 0.02 * found.abs().max()

@@ -136,21 +136,6 @@ def test_a_chain_counts_by_the_name_that_stands_before_the_value(monkeypatch):
         assert torch.equal(answers(network, "chain", batch), expected)
 
 
-@pytest.mark.parametrize("arm", ["recurrent", "discrete"])
-def test_a_looped_arm_answers_after_as_many_iterations_as_each_graph_is_deep(arm):
-    network, batch = ArmLearner(replace(CONFIG, arm=arm)).network, graphs()
-    assert len(batch.depth.unique()) > 1
-    for row, answer in enumerate(answers(network, arm, batch)):
-        one = batch.rows(slice(row, row + 1))
-        tokens, factors = write(one), write(one).factors
-        resid = network.embed(factors)
-        for t in range(int(one.depth)):
-            if t and arm == "discrete":
-                resid = network.embed(network.tokens(resid))
-            resid = network(resid)
-        assert torch.equal(network.value(resid)[0, tokens.definitions[0]].argmax(1), answer)
-
-
 def test_batches_hold_as_many_nodes_whatever_their_size():
     learner = ArmLearner(replace(CONFIG, nodes=12, batch_size=10))
     seen = [learner.sample().names.shape for _ in range(200)]
@@ -164,26 +149,16 @@ def test_batches_hold_as_many_nodes_whatever_their_size():
     assert zeros == pytest.approx(1 / 5, abs=0.03)
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """The folder of a run that nothing disturbed."""
-    return train(CONFIG, tmp_path_factory.mktemp("whole") / "run", "cpu", progress=False)
-
-
-def test_a_run_measures_nodes_and_graphs(whole):
-    run = load_arm(whole)
-    assert run.config == CONFIG and list(run.metrics.index) == [0, 10, 20, 30, 40]
-    assert list(run.metrics.columns) == ["loss", "nodes", "graphs", "nodes twice", "graphs twice"]
-    assert run.metrics.drop(columns="loss").stack().between(0, 1).all()
-    learner = ArmLearner(CONFIG)
-    learner.network = run.network()
-    assert learner.evaluate() == pytest.approx(run.metrics.iloc[-1].to_dict(), rel=1e-4)
-
-
-def test_a_stopped_run_goes_on_to_the_same_bits(whole, tmp_path):
+def test_a_stopped_run_goes_on_to_the_same_bits_and_measures_nodes_and_graphs(tmp_path):
+    whole = train(CONFIG, tmp_path / "whole", "cpu", progress=False)
     for stop in (25, 27, 30, None):
         train(CONFIG, tmp_path / "run", progress=False, stop=stop)
     assert contents(tmp_path / "run") == contents(whole)
+    run, learner = load_arm(whole), ArmLearner(CONFIG)
+    assert run.config == CONFIG and list(run.metrics.index) == [0, 10, 20, 30, 40]
+    assert list(run.metrics.columns) == ["loss", "nodes", "graphs", "nodes twice", "graphs twice"]
+    learner.network = run.network()
+    assert learner.evaluate() == pytest.approx(run.metrics.iloc[-1].to_dict(), rel=1e-4)
 
 
 BAD = [

@@ -1,28 +1,17 @@
-"""What a network of rows does: each measure against its words, row by row."""
+"""What networks of rows do and what stands inside: each measure against its words, and exchanges against rows by hand."""
 
 import pytest
 import torch
 
+from assign_add_lib.analysis.fourier import logarithms
 from assign_add_lib.companions.rules import analysis
-from assign_add_lib.companions.rules.analysis import KINDS
-from assign_add_lib.companions.rules.data import Rows, Split, all_pairs, draw_rows
-from assign_add_lib.companions.rules.model import Network
-from assign_add_lib.companions.rules.solvers import expected_ratio_matching, ratio_matching, regression
-from assign_add_lib.companions.rules.training import SETS
-
-EVERY = torch.ones(49, dtype=torch.bool)
+from assign_add_lib.companions.rules.data import KINDS, Rows, all_pairs, draw_rows, draw_where, factors_of_last, kinds_of, matched
+from assign_add_lib.companions.rules.model import EVERY, Network
+from assign_add_lib.companions.rules.solvers import ratio_matching
 
 
 def rng(seed):
     return torch.Generator().manual_seed(seed)
-
-
-def some_rows(n=300, shots=6, seed=0, lines=2):
-    return draw_rows(n, shots, 7, all_pairs(7), EVERY, rng(seed), lines)
-
-
-def drawing(shots, tasks, generator, shown=EVERY):
-    return lambda n: draw_rows(n, shots, 7, tasks, shown, generator)
 
 
 def network(depth=2):
@@ -30,127 +19,144 @@ def network(depth=2):
     return Network(7, depth, 16, 2, std=0.4).requires_grad_(False)
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_accuracy_by_shots_asks_the_set_it_names(name):
-    split, seen = Split.draw(7, 40, "rectangles", 0.8, 0), []
-
-    def answer(rows):
-        seen.append(rows)
-        return ratio_matching(rows)
-
-    right = analysis.accuracy_by_shots(answer, split, name, 4, 200, rng(0))
-    assert right.shape == (4,) and [rows.answers.shape for rows in seen] == [(200, k) for k in (1, 2, 3, 4)]
-    places = torch.cat([rows.inputs[:, -1] @ torch.tensor([7, 1]) for rows in seen])
-    assert split.shown[places].all() if "new" not in name else not split.shown[places].any()
-    tasks = split.unseen if name.startswith("unseen") else split.seen
-    for rows in seen:
-        assert ((rows.inputs[:, :, None] * tasks).sum(3) % 7 == rows.answers[..., None]).all(1).any(1).all()
+def some_rows(n=40, shots=5, seed=0, lines=0):
+    return draw_rows(n, shots, 7, all_pairs(7), torch.ones(49, dtype=torch.bool), rng(seed), lines)
 
 
-def test_accuracy_by_shots_of_ratio_matching_is_what_counting_gives():
-    split = Split(7, all_pairs(7), EVERY)
-    right = analysis.accuracy_by_shots(ratio_matching, split, "seen tasks", 5, 20_000, rng(1))
-    assert right.tolist() == pytest.approx([expected_ratio_matching(7, k) for k in range(5)], abs=0.012)
-
-
-def test_kinds_and_factors_are_what_their_names_say():
-    rows = some_rows()
-    rows.inputs[:40, 1] = 0
-    rows = Rows.solve(7, all_pairs(7)[torch.randint(49, (300,), generator=rng(3))], rows.inputs)
-    kinds, factors = analysis.kinds_of(rows), analysis.factor_of(rows)
-    for row, inputs in enumerate(rows.inputs.tolist()):
-        *examples, question = inputs
-        for shot, example in enumerate(examples):
-            multiples = [c for c in range(1, 7) if [c * example[0] % 7, c * example[1] % 7] == question]
-            factor = multiples[0] if multiples and example != [0, 0] else 0
-            kind = "the origin" if example == [0, 0] else ("another direction", "the same input", "a multiple")[
-                0 if not factor else 1 if factor == 1 else 2]  # fmt: skip
-            assert KINDS[kinds[row, shot]] == kind and factors[row, shot] == factor
-    assert set(kinds.flatten().tolist()) == {0, 1, 2, 3}
+def matched_rows(n, seed, example=1):
+    generator = rng(seed)
+    every = torch.ones(49, dtype=torch.bool)
+    return draw_where(lambda rows: matched(rows, example), n, lambda n: draw_rows(n, 5, 7, all_pairs(7), every, generator))
 
 
 def test_a_wrong_example_moves_ratio_matching_by_its_factor_and_leaves_others():
     """One line, two shots: the example decides.  Ten lines' worth of shots: a vote of several keeps its answer."""
     rows = some_rows(n=400, shots=2, lines=1)
     example, by = torch.zeros(400, dtype=torch.long), torch.randint(1, 7, (400,), generator=rng(4))
-    found = analysis.following(ratio_matching, rows, example, by)
-    assert found["before"].all() and found["moved"].all() and not found["kept"].any()
+    before, kept, moved = analysis.following(ratio_matching, rows, example, by)
+    assert before.all() and moved.all() and not kept.any()
     rows = some_rows(n=2000, shots=9, lines=8)
     example, by = torch.randint(8, (2000,), generator=rng(5)), torch.randint(1, 7, (2000,), generator=rng(6))
-    other = analysis.factor_of(rows)[torch.arange(2000), example] == 0
-    found = analysis.following(ratio_matching, rows, example, by)
-    assert torch.equal(found["kept"][other], found["before"][other]) and not found["moved"][other].any()
-    assert 0.2 < found["moved"][~other].double().mean() < 0.8
-    kept = analysis.following(regression, rows, example, by)["kept"][other & (example > 2)]
-    assert kept.double().mean() > 0.7  # it takes the first two directions
+    other = factors_of_last(rows)[torch.arange(2000), example] == 0
+    before, kept, moved = analysis.following(ratio_matching, rows, example, by)
+    assert torch.equal(kept[other], before[other]) and not moved[other].any()
+    assert 0.2 < moved[~other].double().mean() < 0.8
 
 
-def test_an_altered_answer_is_the_only_change():
-    rows = some_rows(n=50)
-    example, by = torch.randint(5, (50,), generator=rng(1)), torch.full((50,), 3)
-    changed = analysis.altered(rows, example, by)
-    different = rows.answers != changed.answers
-    assert different.sum(1).tolist() == [1] * 50 and torch.equal(different.int().argmax(1), example)
-    assert ((changed.answers - rows.answers)[different] % 7 == 3).all() and torch.equal(rows.inputs, changed.inputs)
-
-
-def test_patterns_and_means_by_kind_are_those_of_a_loop():
-    net, rows = network(), some_rows(n=30)
-    weights, resid = analysis.patterns_at_questions(net, rows), net.embed(rows.tokens)
-    for layer, of_layer in zip(net.layers, weights):
-        q, k, _ = layer.queries_keys_values(resid)
-        expected = (q[:, :, -2:-1] @ k[:, :, :-1].transpose(2, 3) / 8**0.5).softmax(3)[:, :, 0]
-        torch.testing.assert_close(of_layer, expected)
-        resid = layer(resid)
-    found, kinds = analysis.read_by_kind(net, rows), analysis.kinds_of(rows)
+def test_means_by_kind_are_those_of_a_loop():
+    net, rows = network(), some_rows(shots=6, lines=2)
+    weights = analysis.patterns_at_questions(net, rows)
+    torch.testing.assert_close(weights.sum(3), torch.ones(2, 40, 2))
+    found, kinds = analysis.read_by_kind(net, rows), kinds_of(rows)
     for place, kind in enumerate(KINDS[:3]):
-        seen = [weights[:, row, :, 3 * shot + 2] for row, shot in (kinds == place).nonzero().tolist()]
-        torch.testing.assert_close(found[kind, "z"], torch.stack(seen).mean(0))
+        seen = [weights[:, row, :, 3 * shot : 3 * shot + 3] for row, shot in (kinds == place).nonzero().tolist()]
+        torch.testing.assert_close(found[kind], torch.stack(seen).mean(0))
 
 
-def test_streams_at_questions_lead_to_the_logits():
-    net, rows = network(), some_rows(n=10)
-    streams = analysis.stream_at_questions(net, rows)
-    assert len(streams) == 3 and all(each.shape == (10, 6, 16) for each in streams)
-    torch.testing.assert_close(net.read_out(streams[-1]), net(rows.tokens))
-    assert torch.equal(streams[0][:, 2], net.embed(rows.inputs[:, 2, 1]))
+def test_head_outputs_add_up_to_what_attention_writes():
+    net, rows = network(), some_rows()
+    for layer, resid, of_layer in zip(net.layers, analysis.streams(net, rows.tokens), analysis.head_outputs(net, rows.tokens)):
+        q, k, v = layer.queries_keys_values(resid[:, :-1])
+        read = torch.softmax(q @ k.transpose(2, 3) / 8**0.5, 3)[:, :, -1:] @ v  # (row, head, 1, d_head), of the last question
+        torch.testing.assert_close(of_layer.sum(0), layer.out(read.flatten(1)))
+        read[:, 1] = 0
+        torch.testing.assert_close(of_layer[0], layer.out(read.flatten(1)))
 
 
-def test_matched_rows_have_one_match_where_it_is_wanted():
-    split = Split.draw(7, 40, "rectangles", 0.8, 0)
-    for example in (0, 3):
-        rows = analysis.chosen_rows(100, drawing(5, split.unseen, rng(example), split.shown), analysis.matched_at(example))
-        factors = analysis.factor_of(rows)
-        assert len(rows.answers) == 100 and (factors[:, example] > 1).all()
-        assert not factors[:, [place for place in range(4) if place != example]].any()
-        assert split.shown[rows.inputs @ torch.tensor([7, 1])].all()
+def test_silenced_heads_write_their_means():
+    net, rows = network(depth=1), some_rows(200)
+    mean = analysis.head_outputs(net, rows.tokens)[0]
+    before = net.embed(rows.tokens)[:, analysis.LAST]
+    for heads in ([1], [0, 1]):
+        written = torch.stack([mean[head].mean(0).expand(200, -1) if head in heads else mean[head] for head in range(2)])
+        middle = before + written.sum(0)
+        [layer] = net.layers
+        logits = net.read_out(middle + layer.down(layer.up(layer.norm_mlp(middle)).relu()))
+        assert torch.equal(analysis.without_heads(net, rows, 0, heads), logits.argmax(1) == rows.answers[:, -1])
 
 
-def test_unmatched_rows_are_answered_by_regression_alone():
-    drawn = draw_rows(3000, 4, 7, all_pairs(7), EVERY, rng(0))
-    ratio, solved = (solver(drawn)[:, -1].amax(1) for solver in (ratio_matching, regression))
-    assert torch.equal(analysis.unmatched(drawn), (ratio < 0.5) & (solved > 0.5))
-    rows = analysis.chosen_rows(50, drawing(4, all_pairs(7), rng(1)), analysis.unmatched)
-    assert len(rows.answers) == 50 and analysis.unmatched(rows).all()
+def test_exchanging_all_positions_gives_the_other_rows_answer():
+    net, base, source = network(), matched_rows(60, 1), matched_rows(60, 2)
+    said = [net(rows.tokens)[:, -1].argmax(1) for rows in (base, source)]
+    for depth in range(3):
+        assert torch.equal(analysis.after_exchange(net, base, source, depth, EVERY), said[1])
+        assert torch.equal(analysis.after_exchange(net, base, source, depth, slice(0, 0)), said[0])
+    mixed = base.tokens.clone()
+    mixed[:, 3:6] = source.tokens[:, 3:6]
+    assert torch.equal(analysis.after_exchange(net, base, source, 0, slice(3, 6)), net(mixed)[:, -1].argmax(1))
 
 
-@pytest.mark.parametrize("lines", [2, 4])
-def test_lines_of_examples_are_counted_without_the_origin(lines):
-    drawn = draw_rows(2000, 6, 7, all_pairs(7), EVERY, rng(2))
-    kept, alone = analysis.unmatched_on(lines)(drawn).tolist(), analysis.unmatched(drawn).tolist()
-    for row, inputs in enumerate(drawn.inputs.tolist()):
-        slopes = {"steep" if x == 0 else y * pow(x, -1, 7) % 7 for x, y in inputs[:-1] if (x, y) != (0, 0)}
-        assert kept[row] == (alone[row] and len(slopes) == lines)
-    assert sum(kept) > 20
+def test_outcomes_name_what_followed_by_the_causal_model():
+    base, source = matched_rows(400, 3), matched_rows(400, 4)
+    c, other_c = (factors_of_last(rows)[:, 1] for rows in (base, source))
+    z, other_z = (rows.answers[:, 1] for rows in (base, source))
+    for name, said in {"c z": c * z, "c' z": other_c * z, "c z'": c * other_z, "c' z'": other_c * other_z}.items():
+        found = analysis.outcomes(said % 7, base, source, 1)
+        assert found[name] == 1 and sum(found.values()) == 1
+    other = Rows.solve(7, all_pairs(7)[torch.randint(49, (400,), generator=rng(5))], base.inputs)
+    assert analysis.outcomes(other.answers[:, -1], base, other, 1) == {"c z": 0, "c z'": 1}
 
 
-def test_scores_order_right_before_wrong():
-    scores = torch.randint(4, (60,), generator=torch.Generator().manual_seed(1))
-    right = torch.arange(60) % 3 == 0
-    pairs = [(one > other) + 0.5 * (one == other) for one in scores[right].tolist() for other in scores[~right].tolist()]
-    assert analysis.ordered(scores, right) == pytest.approx(sum(pairs) / len(pairs))
+@pytest.mark.parametrize("p, names", [(5, [0, 3, 1, 2, 4]), (7, [0, 1, 2, 3, 4, 5, 6])])
+def test_groups_hold_what_is_multiples_of_one_another(p, names):
+    every, names = analysis.triples(p), torch.tensor(names)
+    assert len({*map(tuple, every.tolist())}) == len(every) == p * (p * p - 1) and (every[:, :2] != 0).any(1).all()
+    group = dict(zip(map(tuple, every.tolist()), analysis.multiples(every, names).tolist()))
+    assert len(set(group.values())) == p * (p + 1)
+    back = names.argsort()
+    for one in every[::p]:
+        alike = {tuple(back[c * names[one] % p].tolist()) for c in range(1, p)}
+        assert {each for each in group if group[each] == group[tuple(one.tolist())]} == alike
 
 
-def test_lines_of_examples_are_counted_without_the_origin_and_the_question():
-    inputs = torch.tensor([[(1, 2), (2, 4), (0, 0), (0, 3), (1, 1)], [(0, 0), (0, 0), (0, 0), (0, 0), (1, 1)]])
-    assert analysis.lines_known(Rows(7, inputs, torch.zeros(2, 5, dtype=torch.long))).tolist() == [2, 0]
+def test_variance_between_groups_is_what_means_explain():
+    values, groups = torch.randn(2, 30, 3, generator=rng(6)), torch.randint(4, (30,), generator=rng(7))
+    explained = torch.stack([values[:, groups == group].mean(1) for group in groups], 1)
+    left, whole = ((values - each).square().sum((1, 2)) for each in (explained, values.mean(1, keepdim=True)))
+    assert analysis.between(values, groups) == pytest.approx((1 - left / whole).mean().item(), abs=1e-5)
+
+
+def test_the_stream_at_an_example_is_that_of_its_row():
+    net, rows, every = network(), some_rows(3, shots=2), analysis.triples(7)
+    found = analysis.after_rows(net, rows, every)
+    assert found.shape == (3, 3, len(every), 16)
+    for row, example in ((0, 5), (2, 300)):
+        streams = analysis.streams(net, torch.cat([rows.tokens[row], every[example]])[None])
+        torch.testing.assert_close(found[:, row, example], torch.stack(streams)[:, 0, -1])
+
+
+def test_means_over_inputs_are_those_of_a_loop():
+    rows, outputs = some_rows(400, seed=5), torch.randn(400, 3, generator=rng(0))
+    found = analysis.over_inputs(outputs, rows)
+    for x, y in all_pairs(7).tolist():
+        mean = outputs[(rows.inputs[:, -1] == torch.tensor([x, y])).all(1)].mean(0)
+        torch.testing.assert_close(found[x, y], mean, equal_nan=True)
+
+
+@pytest.mark.parametrize("group, frequency", [("sums", 1), ("sums", 3), ("products", 1), ("products", 3)])
+def test_waves_find_the_frequency_that_was_put_in(group, frequency):
+    turn, n = (torch.arange(7), 7) if group == "sums" else (logarithms(7), 6)
+    angle = 2 * torch.pi * frequency * turn / n
+    table = torch.stack([angle.cos(), 2 * angle.sin(), torch.ones(7)], 1)
+    shares = analysis.waves(table, group)
+    assert len(shares) == 3 and shares.sum() == pytest.approx(1) and shares[frequency - 1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("one, two", [(1, 2), (0, 3), (3, 3), (4, 0)])
+def test_the_largest_wave_is_the_one_put_in(one, two):
+    log = logarithms(7)
+    angle = 2 * torch.pi / 6 * (one * log[:, None] + two * log)
+    noise = 0.1 * torch.randn(7, 7, 4, generator=rng(1))
+    table = torch.stack([angle.cos(), angle.sin(), angle.cos(), torch.zeros(7, 7)], 2) + noise
+    inner = table[1:, 1:].flatten(0, 1).double()
+    waves = torch.stack([angle[1:, 1:].cos().flatten(), angle[1:, 1:].sin().flatten()], 1).double()
+    centred = inner - inner.mean(0)
+    fitted = waves @ torch.linalg.pinv(waves, rtol=1e-4) @ centred
+    share = (fitted.square().sum() / centred.square().sum()).item()
+    assert analysis.largest_wave(table, log) == pytest.approx(share, abs=1e-5) and share > 0.9
+
+
+def test_relabelling_keeps_0_and_the_values():
+    drawn = analysis.relabelled(torch.arange(7.0)[:, None].repeat(1, 2), rng(0), 50)
+    assert drawn.shape == (50, 7, 2) and not drawn[:, 0].any()
+    assert torch.equal(drawn[..., 0].sort(1).values, torch.arange(7.0).expand(50, -1)) and len(drawn[..., 0].unique(dim=0)) > 40

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from assign_add_lib.companions.rules.model import Network, rotary
+from assign_add_lib.companions.rules.model import ASKED, Network, record, rotary
 
 
 def network(depth=3, seed=0):
@@ -25,13 +25,6 @@ def test_rotary_positions_turn_complex_numbers():
             z = z * torch.polar(torch.tensor(1.0).double(), torch.tensor(position * 10_000 ** (-2 * i / d)).double())
             found = torch.complex(turned[:, position, i], turned[:, position, i + d // 2])
             torch.testing.assert_close(found, z, atol=1e-6, rtol=0)
-
-
-def test_scores_know_distances_alone():
-    q, k = torch.randn(2, 1, 8, dtype=torch.double, generator=torch.Generator().manual_seed(0))
-    score = lambda i, j: (rotary(q, torch.tensor([i])) * rotary(k, torch.tensor([j]))).sum()  # noqa: E731
-    torch.testing.assert_close(score(5, 2), score(23, 20), atol=1e-5, rtol=0)
-    assert abs(score(5, 2) - score(5, 3)) > 1e-3
 
 
 def test_logits_are_those_of_a_plain_forward_pass():
@@ -57,14 +50,19 @@ def test_logits_are_those_of_a_plain_forward_pass():
         torch.testing.assert_close(logits, expected[1::3], atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("shot", [0, 2])
-def test_an_answer_depends_on_nothing_that_comes_after_its_question(shot):
-    net, tokens = network(), some_tokens()
-    changed = tokens.clone()
-    changed[:, 3 * shot + 2 :] = (changed[:, 3 * shot + 2 :] + 1) % 7  # its own answer, and all that follows
-    before, after = net(tokens), net(changed)
-    torch.testing.assert_close(before[:, : shot + 1], after[:, : shot + 1], atol=1e-12, rtol=0)
-    assert (before[:, shot + 1 :] - after[:, shot + 1 :]).abs().amax() > 1e-3
+def test_what_is_altered_at_a_site_is_read_from_there_on():
+    """Attention to the first position alone, as a pattern and as what it reads, and the stream of another row."""
+    net, tokens, other = network(depth=2), some_tokens(), some_tokens(seed=2)
+    plain = net(tokens)
+    torch.testing.assert_close(net(tokens, alter={"blocks.1.attn.hook_pattern": lambda pattern: pattern}), plain)
+    torch.testing.assert_close(net(tokens, asked=slice(None))[:, 1::3], plain)
+    first = torch.eye(12).double()[0].expand(5, 2, 12, -1)
+    value = net.layers[0].queries_keys_values(net.embed(tokens))[2][:, None, :, 0]  # (row, 1, head, d_head)
+    by_pattern = net(tokens, alter={"blocks.0.attn.hook_pattern": lambda pattern: first})
+    torch.testing.assert_close(by_pattern, net(tokens, alter={"blocks.0.attn.hook_z": lambda z: value.expand_as(z)}))
+    assert (by_pattern - plain).abs().max() > 1e-3
+    for site, stream in zip(net.streams, record(net, other, net.streams, ASKED)):
+        torch.testing.assert_close(net(tokens, alter={site: lambda _, stream=stream: stream}), net(other))
 
 
 def test_what_writes_into_the_stream_starts_smaller():

@@ -10,7 +10,6 @@ from small import CONFIG, problems
 from torch.utils.flop_counter import FlopCounterMode
 
 from assign_add_lib import speed
-from assign_add_lib.ensemble import Ensemble
 from assign_add_lib.training import StudyLearner
 
 LARGER = replace(CONFIG, batch_size=64, d_model=32)
@@ -57,7 +56,6 @@ def test_the_table_names_every_row(capsys, monkeypatch):
         "factored step over its floor",
         "batch generation, share of a factored step",
         "runs per hour, one by one",
-        "runs per hour, batched, 8 at a time",
     ):
         assert sum(line.startswith(row + "  ") for line in out.splitlines()) == 1, row
     assert "batch 64, 1 thread, " in out and "512 MiB" in out
@@ -75,8 +73,8 @@ def test_the_ratios_follow_from_the_medians():
     assert lines["runs per hour, one by one"] == "12.3"
 
 
-def test_runs_per_hour_count_processes_and_members(monkeypatch):
-    """By a clock that goes on by 12 ms a step: ten runs of 30 000 steps an hour, or as many times more as run side by side.
+def test_runs_per_hour_count_processes(monkeypatch):
+    """By a clock that goes on by 12 ms a step: ten runs of 30 000 steps an hour, or as many times more as there are processes.
 
     The sixth step takes minutes, which a median forgets.
     """
@@ -88,11 +86,10 @@ def test_runs_per_hour_count_processes_and_members(monkeypatch):
 
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(StudyLearner, "advance", advance)
-    monkeypatch.setattr(Ensemble, "advance", advance)
     with joblib.parallel_config("sequential"):
         hourly = speed.runs_per_hour(12, replace(LARGER, steps=30_000))
-    assert hourly == pytest.approx({"one by one": 10, f"in {jobs} parallel processes": 10 * jobs, "batched, 8 at a time": 80})
-    assert len(steps) >= 3 * 12
+    assert hourly == pytest.approx({"one by one": 10, f"in {jobs} parallel processes": 10 * jobs})
+    assert len(steps) >= 2 * 12
 
 
 def test_training_the_study_fits_in_a_gigabyte():

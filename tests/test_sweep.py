@@ -12,14 +12,12 @@ from functools import cache
 
 import pandas as pd
 import pytest
-import torch
 from small import CONFIG, around, posix
 from toy import TOY, ToyConfig
 
 from assign_add_lib import Task, TrainConfig, forward, load_run, train
 from assign_add_lib.__main__ import main
 from assign_add_lib.engine.files import file_sha256
-from assign_add_lib.engine.log import Log
 from assign_add_lib.engine.sweep import grid, sweep
 from assign_add_lib.engine.system import System
 from assign_add_lib.sampling import exact_sets
@@ -169,33 +167,6 @@ def test_a_run_that_fails_stops_no_other(tmp_path):
         sweep(STUDY, [SWEPT], tmp_path, jobs=2, progress=False)
     assert len(pd.read_csv(tmp_path / "table.csv")) == 3
     assert (tmp_path / NAMES[1] / "notes.txt").read_text() == "mine"
-
-
-def test_together_gives_the_same_table_to_rounding(swept, tmp_path):
-    """Four runs side by side, one of them half done, against the same four one by one."""
-    train(grid(TrainConfig, [SWEPT])[NAMES[3]], tmp_path / NAMES[3], "cpu", progress=False, stop=40)
-    sweep(STUDY, [SWEPT], tmp_path, together=True, device="cpu", progress=False)
-    one_by_one, together = (pd.read_csv(folder / "table.csv") for folder in (swept, tmp_path))
-    assert list(together.columns) == list(one_by_one.columns) and len(together) == 4
-    assert together["loss"].to_numpy() == pytest.approx(one_by_one["loss"].to_numpy(), abs=0.02)
-    assert load_run(tmp_path / NAMES[3]).metrics.index.is_unique
-
-
-def test_together_goes_on_without_a_run_that_diverges(tmp_path, monkeypatch):
-    """One network is spoilt half way; the others end as they would have."""
-    keep = Log.keep
-
-    def spoil(log, metrics):
-        keep(log, metrics)
-        if log.folder.name == NAMES[0] and log.learner.step == 40:
-            with torch.no_grad():
-                log.learner.weights.W_E[0] = torch.inf
-
-    monkeypatch.setattr(Log, "keep", spoil)
-    with pytest.raises(ValueError, match="1 of 4 runs failed: seed-1_r-0.1: the loss is nan at step 40"):
-        sweep(STUDY, [SWEPT], tmp_path, together=True, device="cpu", progress=False)
-    assert len(pd.read_csv(tmp_path / "table.csv")) == 3
-    assert [load_run(tmp_path / name).steps[-1] for name in NAMES] == [40, 80, 80, 80]
 
 
 @posix

@@ -2,28 +2,25 @@
 
 import errno
 import os
-from dataclasses import replace
 
 import joblib
 import pytest
 import torch
-from tiny import TINY, TinyConfig, TinyEnsemble, TinyLearner, tiny, tiny_sweep
+from tiny import TINY, TinyConfig, TinyLearner, tiny, tiny_sweep
 
 from assign_add_lib.engine import sweep as module
 from assign_add_lib.engine.cli import whole_numbers
 from assign_add_lib.engine.learner import Diverged
 from assign_add_lib.engine.sweep import grid, sweep
-from assign_add_lib.systems import STUDY
 from assign_add_lib.training import StudyLearner, TrainConfig
 
 # 10: runs that fail beside others
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_a_run_that_diverges_stops_no_other(tmp_path, pristine_sweep, together):
+def test_a_run_that_diverges_stops_no_other(tmp_path, pristine_sweep):
     parts = [{"seed": [1, 2], "lr": [1e30, 0.1]}]
     with pytest.raises(ValueError, match="2 of 4 runs failed: seed-1_lr-1e.30: the loss is (inf|nan) at step"):
-        sweep(TINY, parts, tmp_path, jobs=1, together=together, device="cpu", progress=False)
+        sweep(TINY, parts, tmp_path, jobs=1, progress=False)
     for seed in (1, 2):
         ours, theirs = tmp_path / f"seed-{seed}_lr-0.1" / "metrics.csv", pristine_sweep / f"seed-{seed}" / "metrics.csv"
         assert ours.read_bytes() == theirs.read_bytes()
@@ -40,7 +37,7 @@ def test_a_run_that_cannot_be_written_stops_no_other_beside_it(tmp_path, pristin
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(ValueError, match="1 of 3 runs failed: seed-2: cannot write .*No space left"):
-        tiny_sweep(tmp_path, together=True, device="cpu")
+        tiny_sweep(tmp_path, device="cpu")
     monkeypatch.undo()
     assert tiny_sweep(tmp_path).read_bytes() == (pristine_sweep / "table.csv").read_bytes()
 
@@ -152,7 +149,3 @@ def test_leftovers_of_killed_sweeps_go(tiny_swept):
     (tiny_swept / "seed-2" / "row.csv").unlink()
     tiny_sweep(tiny_swept)
     assert not any(path.exists() for path in left)
-
-
-def test_ensembles_are_what_the_systems_say():
-    assert TINY.ensemble is TinyEnsemble and STUDY.ensemble.shared(TrainConfig(seed=5)) == replace(TrainConfig(), seed=0)

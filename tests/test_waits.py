@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-import waits as tool
 from small import TASK, problems, random_weights
 
 from assign_add_lib import Problem, load_run
@@ -225,9 +224,7 @@ def test_released_waits_for_both():
     assert waits.released(table.assign(**{"l right": 0.0}), 0.7).isna().all()
 
 
-def test_the_tool_names_only_files_it_makes():
-    made = "waits", "release", "waits-seeds", "reading", "waits-aside"
-    assert tool.FILES == tuple(f"history/{name}.csv" for name in made)
+def test_the_branches_of_other_seeds_leave_where_the_runs_stood():
     for seed, start in waits.OTHER_STARTS.items():
         past = history.load_history(f"seed-{seed}")["accuracy"]
         first = waits.load_other_waits().query(f"seed == {seed} and step == {start}")

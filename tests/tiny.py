@@ -56,23 +56,7 @@ class TinyRun(RunFolder):
         return self.read(step, fit)
 
 
-class TinyEnsemble:
-    """Advances one after the other."""
-
-    def __init__(self, learners):
-        self.learners, self.step = learners, learners[0].step
-
-    @staticmethod
-    def shared(config):
-        return config.steps
-
-    def advance(self):
-        for learner in self.learners:
-            learner.advance()
-        self.step += 1
-
-
-TINY = System("tiny", TinyConfig, TinyLearner, TinyRun, ensemble=TinyEnsemble)
+TINY = System("tiny", TinyConfig, TinyLearner, TinyRun)
 
 
 def tiny(folder, stop=None, **settings):

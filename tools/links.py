@@ -14,7 +14,9 @@ import nbformat
 NUMBERED = re.compile(r"(?P<kind>chapters|evidence)/(?P<number>\d+)_")
 MARK = re.compile(
     r"""
-      ^\((?P<label>[a-z][a-z\d-]*)\)=\n+(?=\#\#[ ])
+      ^(?P<fence>`{3,})(?!\{)(?s:.*?)^(?P=fence)$  # a listing
+    | (?P<ticks>`{2,}).+?(?P=ticks)
+    | ^\((?P<label>[a-z][a-z\d-]*)\)=\n+(?=\#\#[ ])
     | ^\#\#[ ](?P<section>.+)$
     | ^\#[ ](?P<title>.+)$
     | \{evidence\}`(?P<asked>.+?)`
@@ -101,8 +103,7 @@ def read_links(root: Path, pages: dict[str, Path]) -> Links:
                         raise ValueError(f"{page}: another section of evidence has the label {label}")
                     links.sections[label] = Section(page, f"{int(numbered['number'])}.{place}", section)
                 label = None
-            elif not evidence:
-                asked = found["asked"]
+            elif (asked := found["asked"]) and not evidence:
                 earlier = sum(each.page == page for each in links.places[asked])
                 links.places[asked].append(Place(page, title, section, anchor_of(asked, earlier)))
     return links

@@ -105,6 +105,11 @@ def make_uniform(layer: int, where: Tensor, without: Iterable[int] = ()) -> Alte
     return {pattern_of(layer): act}
 
 
+def rows_from(layer: int, rows: Tensor) -> Alter:
+    """Let each query attend as another one did: `rows` (batch, query) says which."""
+    return {pattern_of(layer): lambda pattern: pattern.gather(2, rows[:, None, :, None].expand_as(pattern))}
+
+
 def add_to_scores(layer: int, change: Tensor) -> Alter:
     """Add `change` (query, key) or (batch, query, key) to the scores of a layer; one query stands for `=`."""
 

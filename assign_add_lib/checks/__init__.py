@@ -8,7 +8,7 @@ from .chapter_01 import informed, may_train, numbers_to_add, one_look_score, ten
 from .chapter_02 import normalised_scores, turned, typical_score, without_layer_2_attention
 from .chapter_03 import break_even, first_step, informed_score, loss, phase_starts
 from .chapter_04 import blame, calibration_error, evidence, renamed, standardised
-from .chapter_05 import blurred, displaced, same_variable, shifted
+from .chapter_05 import blurred, breaks, key_without, same_variable
 from .chapter_06 import alone, control_levels, from_positions, proof_applies, sharing
 from .chapter_07 import one_face, rote, singles_out, sparing, weighted
 from .chapter_08 import flat_restored, same_head, separating, with_directions

@@ -1,15 +1,16 @@
 """The checks of chapter 5, Attention."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 
 import torch
 
 from ..circuits import OV
-from ..model import forward, read_out, trace
+from ..model import forward, read_out, run, trace
 from ..sampling import diagnostic_batch, evaluation_sets
 from ..task import STUDY, Problem
 from ..training import load_run
-from .common import as_tensor, exercise, expect
+from .common import Wrong, as_tensor, exercise, expect
 
 
 @exercise
@@ -32,29 +33,44 @@ def blurred(answer: Callable) -> None:
 
 
 @exercise
-def shifted(answer: Callable) -> None:
-    """Exercise 5.2: `answer(layer, tokens, pattern)` lets assigned numbers, in layer 1, read the variable before their own."""
-    tokens = diagnostic_batch(load_run("seed-42").split, size=60).tokens
-    pattern = torch.rand(len(tokens), STUDY.length, STUDY.length).tril()
-    pattern = pattern / pattern.sum(2, keepdim=True)
-    for layer, words in ((2, "layer 2's patterns are changed; they should stay as they are"), (1, "")):
-        given = as_tensor(answer(layer, tokens.clone(), pattern.clone()), pattern.shape, "the new pattern")
-        truth = pattern.clone()
-        for index, row in enumerate(tokens.tolist() if layer == 1 else []):
-            places = [place for place in range(1, STUDY.room) if row[place] < STUDY.n_numbers]
-            for before, place in zip(places, places[1:]):
-                truth[index, place] = 0
-                truth[index, place, before - 1] = 1
-        differ = ((given - truth).abs() > 1e-5).any(2)
-        expect(not words or not bool(differ.any()), words)
-    if bool(differ.any()):
-        index, place = differ.nonzero()[0].tolist()
-        problem, most = " ".join(STUDY.names(tokens[index])), int(given[index, place].argmax())
-        right = int(truth[index, place].argmax())
-        own = torch.equal(truth[index, place], pattern[index, place])
-        should = "should be as it was" if own else f"should give 1 to position {right}"
-        words = f"in {problem}, the row of position {place} gives most to position {most}"
-        expect(False, f"{words} ({float(given[index, place, most]):.2f}); it {should}")
+def key_without(answer: Callable) -> None:
+    """Exercise 5.2: `answer(part, w, tokens)` is an alteration: layer 2's keys of typed numbers lose a part of their vectors."""
+    run_ = load_run("seed-42")
+    weights, tokens = run_.weights(), diagnostic_batch(run_.split, size=120).tokens
+    acts, part = trace(weights, tokens), torch.randn(len(tokens), STUDY.length, weights.d_model)
+    stream, question = acts.resid_pre + acts.attn_out[:, 0], torch.arange(STUDY.length) >= STUDY.left
+    number = tokens < STUDY.n_numbers
+    scale = math.sqrt(weights.W_Q.shape[-1])
+
+    def logits(where, sign=-1, W_K=weights.W_K[1], of=part, also_values=False):
+        change = sign * where[:, :, None] * of
+        keys, values = stream @ weights.W_K[1] + change @ W_K, stream + also_values * change
+        row = torch.einsum("bd,bkd->bk", stream[:, -1] @ weights.W_Q[1], keys).div(scale).softmax(1)
+        return read_out(weights, stream[:, -1] + torch.einsum("bk,bkd->bd", row, values) @ OV(weights, 2))
+
+    alter = answer(part, weights, tokens.clone())
+    expect(alter is not None, "your function returns nothing yet")
+    expect(isinstance(alter, Mapping), "return an alteration: a dictionary from the name of a site to a function")
+    given = run(weights, tokens, alter).logits
+
+    def like(truth):
+        return torch.allclose(given, truth, atol=1e-3 * float(truth.abs().max()))
+
+    typed = number & question
+    if like(logits(typed)):
+        position = answer(weights.W_pos[None], weights, tokens.clone())
+        truth = logits(typed, of=weights.W_pos.expand(len(tokens), -1, -1))
+        given = run(weights, tokens, position).logits
+        expect(like(truth), "it works for a part of each problem, but not for W_pos[None], which is the same for all")
+        return
+    expect(not like(acts.logits[:, -1]), "these are the logits of the unchanged network")
+    expect(not like(logits(typed, sign=1)), "that adds the part to the keys; it should be taken away")
+    expect(not like(logits(number)), "the keys of assigned numbers change as well; only those of typed numbers should")
+    expect(not like(logits(question.expand_as(number))), "variables and = lose the part, too; only typed numbers should")
+    expect(not like(logits(torch.ones_like(number))), "all keys lose the part; only those of typed numbers should")
+    expect(not like(logits(typed, W_K=weights.W_K[0])), "W_K[0] makes layer 1's keys; the keys here are layer 2's")
+    expect(not like(logits(typed, also_values=True)), "the values change as well; only the keys should")
+    raise Wrong("these are not the logits with this part taken out of layer 2's keys of typed numbers, and nothing else")
 
 
 @exercise
@@ -79,20 +95,12 @@ def same_variable(answer: Callable) -> None:
 
 
 @exercise
-def displaced(answer: Callable) -> None:
-    """Exercise 5.4: `answer(tokens)` moves the operands away from 13 and 14, and says where they stand."""
-    run = load_run("seed-42")
-    tokens = diagnostic_batch(run.split, size=60).tokens
-    given = answer(tokens.clone())
-    expect(given is not None, "your function returns nothing yet")
-    expect(isinstance(given, tuple | list) and len(given) == 2, "it should return two things: the tokens, and the places")
-    changed = as_tensor(given[0], tokens.shape, "the new tokens")
-    places = as_tensor(given[1], (len(tokens), 2), "the places")
-    same = (changed.sort(1).values == tokens.sort(1).values).all()
-    expect(bool(same), "the new problems do not hold the same 16 tokens as the old ones")
-    expect(bool((changed[:, -1] == STUDY.equal).all()), "= should still stand last; its row is the one we read")
-    operands = changed.gather(1, places) == tokens[:, [STUDY.left, STUDY.right]]
-    expect(bool(operands.all()), "the operands do not stand at these places")
-    there = (places.sort(1).values == torch.tensor([STUDY.left, STUDY.right])).all(1)
-    words = "in some problems the operands still stand at 13 and 14; there the two explanations predict the same"
-    expect(not bool(there.any()), words)
+def breaks(answer: str) -> None:
+    """Exercise 5.4: `answer` is a problem, as people write it, which the network of seed 42 gets wrong."""
+    expect(isinstance(answer, str), 'give the problem as text, such as "c=1, b=17, b+19=?"')
+    try:
+        problem = Problem.parse(answer)
+    except ValueError as error:
+        raise Wrong(f"this is no problem of the task: {error}") from error
+    said = int(run(load_run("seed-42").weights(), problem.tokens()[None]).answers)
+    expect(said != problem.answer, f"the network says {said}, which is right; look for a problem that it gets wrong")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from ..companions.hypernetwork.analysis import probe, ridge_slopes
+from ..companions.hypernetwork.analysis import fitted_codes, probe, ridge_slopes
 from ..companions.hypernetwork.data import (
     CONTEXT,
     HELD_OUT,
@@ -46,16 +46,6 @@ class _Known(nn.Module):
         return execute(mix(code, self.modules_), self.readout, x)
 
 
-def _searched(network: _Known, x: Tensor, y: Tensor) -> Tensor:
-    code = network.z.clone().requires_grad_()
-    optimizer = torch.optim.Adam([code], 0.05)
-    for _ in range(300):
-        optimizer.zero_grad()
-        (network.executor(code, x) - y).square().mean((1, 2)).sum().backward()
-        optimizer.step()
-    return code.detach()
-
-
 @exercise
 def encoder_share(answer: Callable) -> None:
     """Exercise 15.1: `answer(network, tasks, others)` is the share of the loss that the best code removes.
@@ -73,9 +63,9 @@ def encoder_share(answer: Callable) -> None:
             name: r_squared(network.executor(code, asked), true).mean().item()
             for name, code in (
                 ("written", network.z),
-                ("best", _searched(network, *others)),
-                ("few", _searched(network, *tasks.context)),
-                ("known", _searched(network, asked, true)),
+                ("best", fitted_codes(network.executor, *others, network.z, 300)),
+                ("few", fitted_codes(network.executor, *tasks.context, network.z, 300)),
+                ("known", fitted_codes(network.executor, asked, true, network.z, 300)),
             )
         }
         gain, loss = scored["best"] - scored["written"], 1 - scored["written"]

@@ -8,8 +8,8 @@ from itertools import permutations
 import torch
 from torch import Tensor
 
-from ..companions.rules.analysis import answering, chosen_rows, lines_known, ordered, unmatched
-from ..companions.rules.data import draw_questions
+from ..companions.rules.analysis import answering
+from ..companions.rules.data import draw_rows, draw_where, lines_known, unmatched
 from ..companions.rules.model import rotary
 from ..companions.rules.training import load_rules
 from .common import exercise, expect
@@ -134,6 +134,13 @@ def without_ratios(answer: Callable) -> None:
             expect(abs(share - true) < 1e-6, f"modulo {p}, question {k}: {true:.4f}, not {share:.4f}{hint}")
 
 
+def _ordered(scores: Tensor, right: Tensor) -> float:
+    """How often, of a right one and a wrong one drawn at random, the right one has the larger score (n,); ties count half."""
+    values, place = scores.unique(return_inverse=True)
+    rights, wrongs = (place[of].bincount(minlength=len(values)).double() for of in (right, ~right))
+    return (rights @ (wrongs.cumsum(0) - wrongs / 2) / (rights.sum() * wrongs.sum())).item()
+
+
 @exercise
 @torch.no_grad()
 def likely(answer: Callable) -> str:
@@ -144,14 +151,14 @@ def likely(answer: Callable) -> str:
     run = load_rules("lines-depth-4-p-7-tasks-40-1")
     p, unseen, shown = run.split.p, run.split.unseen, run.split.shown
     generator = torch.Generator().manual_seed(16)
-    rows = chosen_rows(2000, lambda n: draw_questions(n, 9, p, unseen, shown, shown, generator), unmatched)
+    rows = draw_where(unmatched, 2000, lambda n: draw_rows(n, 9, p, unseen, shown, generator, asked=shown))
     given = answer(rows._replace(answers=rows.answers.clone()))
     expect(given is not None, "your function returns nothing yet")
     given = torch.as_tensor(given).double().flatten()
     expect(len(given) == len(rows.answers), f"there are {len(rows.answers)} rows; you gave {len(given)} scores")
     expect(bool(given.isfinite().all()), "some scores are not finite numbers")
     right = answering(run.network())(rows)[:, -1].argmax(1) == rows.answers[:, -1]
-    found, lines = ordered(given, right), ordered(lines_known(rows).double(), right)
+    found, lines = _ordered(given, right), _ordered(lines_known(rows).double(), right)
     words = f"a right row has the larger score in {found:.2f} of the pairs, by the number of lines alone in {lines:.2f}"
     expect(found > lines + 0.05, f"{words}; 0.05 more is asked for")
     return words

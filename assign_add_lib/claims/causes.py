@@ -49,11 +49,6 @@ def mean_mlp(run: Evidence, tokens: Tensor) -> Alter:
     return iv.put("blocks.1.hook_mlp_out", iv.at(tokens, run.task.last), mean[None, None])
 
 
-def told_the_places(run: Evidence, tokens: Tensor) -> Alter:
-    """Layer 2's `=` reads the two numbers to add, half each."""
-    return iv.read_values(tokens, run.task)
-
-
 def problems(run: Evidence, name: str) -> tuple[Tensor, Tensor]:
     """`SIZE` problems of an evaluation set and their answers."""
     return evaluation_sets(run.split, size=SIZE)[name]

@@ -148,7 +148,7 @@ def sweep(system: System) -> Command:
             if values.keys() - {"seed"}:
                 raise ValueError("with --book only --seed can be chosen; leave out one or the other")
             parts = [{**part, "seed": values.get("seed", system.seeds)} for part in system.grid]
-        own = {name: getattr(args, name) for name in ("table", "jobs", "backend", "scheduler", "device", "together")}
+        own = {name: getattr(args, name) for name in ("table", "jobs", "backend", "scheduler", "device")}
         table = sweep_runs(system, parts, args.folder, **own, progress=not args.quiet, command=command_line())
         print(f"finished: {table}")
 
@@ -160,8 +160,6 @@ def sweep(system: System) -> Command:
         parser.add_argument("--jobs", type=int, help="number of processes, one thread each (default: one per core)")
         parser.add_argument("--backend", default="loky", help="loky: processes here (default); dask: a cluster's workers")
         parser.add_argument("--scheduler", metavar="ADDRESS", help="the Dask scheduler, such as tcp://10.0.0.1:8786")
-        words = "train runs of one shape side by side in one process (default on CUDA)"
-        parser.add_argument("--together", action=argparse.BooleanOptionalAction, help=words)
         _add_place(parser)
 
     return do, arguments

@@ -132,7 +132,6 @@ class Diverged(ValueError):
 
     def __init__(self, learner: "Learner", what: str):
         super().__init__(f"{what} at step {learner.step}; training stops here, try a smaller lr")
-        self.learner = learner
 
 
 class Learner(ABC):

@@ -1,4 +1,4 @@
-"""Sweeps: a grid of runs, trained by processes here, by a cluster, or together on one GPU, and their table.
+"""Sweeps: a grid of runs, trained by processes here or by a cluster, and their table.
 
 Every run has a folder of its own, FOLDER/NAME, as `train` writes it, and once finished a row.csv.  Whatever stops a
 sweep, the same call continues it: finished runs are skipped, unfinished ones are resumed.
@@ -9,9 +9,8 @@ import math
 import os
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +23,7 @@ from .files import check_writable, remove_unfinished
 from .folder import CONFIG, METRICS
 from .learner import Config, choose_device
 from .lock import lock_file
-from .log import Log
-from .loop import FAILURES, Stopped, always, begin, follow_together
+from .loop import FAILURES, always
 from .progress import progress_bar
 from .system import System
 from .table import read_row, write_row, write_table
@@ -92,36 +90,6 @@ def _finish(
     finally:
         torch.set_num_threads(threads)
     return None
-
-
-def _finish_together(
-    system: System, configs: Mapping[str, Config], folder: Path, device: torch.device, command: str
-) -> Iterator[str | None]:
-    """Bring runs to their ends as ensembles of those that may share one; yields for each what `_finish` would return."""
-    groups, failed = defaultdict(list), set()
-    with ExitStack() as opened:
-        for name, config in configs.items():
-            try:
-                if not _finished(system, folder / name):
-                    log = opened.enter_context(Log.open(system.learner(config, device), folder / name, command))
-                    begin(log)
-                    groups[system.ensemble.shared(config), log.learner.step].append(log)
-            except FAILURES as error:
-                failed.add(name)
-                yield f"{name}: {error}"
-        for logs in groups.values():
-            while logs:
-                try:
-                    follow_together(logs, system.ensemble([log.learner for log in logs]))
-                    break
-                except Stopped as stopped:
-                    failed.add(stopped.log.folder.name)
-                    yield str(stopped)
-                    logs = [log for log in logs if log is not stopped.log]
-                    for log in logs:  # the others go on without it, from where they were last kept
-                        log.take_up(system.learner(log.learner.config, device))
-    for name in configs.keys() - failed:
-        yield _finish(system, configs[name], folder / name, str(device), command)
 
 
 def _finish_here(
@@ -210,15 +178,13 @@ def sweep(
     backend: str = "loky",
     scheduler: str | None = None,
     device: str | None = None,
-    together: bool | None = None,
     progress: bool = True,
     command: str = "",
 ) -> Path:
     """Train a grid of runs of a system (see `grid`) into FOLDER/NAME each, and write their table; returns the table's path.
 
     `jobs` processes of one thread each, as many as cores by default; with backend "dask" the workers of the cluster at
-    `scheduler`, which must see `folder` under the same path.  `together` trains the runs that share shapes in this
-    process with a leading run dimension, the default on CUDA where the system can.  The table is written anew after each
+    `scheduler`, which must see `folder` under the same path.  The table is written anew after each
     run.  A run that fails does not stop the others: ValueError names them in the end.  RuntimeError where a worker died.
     """
     if backend not in ("loky", "dask"):
@@ -227,15 +193,12 @@ def sweep(
         raise ValueError("the dask backend needs the address of a scheduler, and only it takes one")
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs must be at least 1, not {jobs}")
-    if together and (system.ensemble is None or scheduler):
-        raise ValueError(f"runs of {system.name} cannot be trained together {'on a cluster' if scheduler else ''}".rstrip())
+    if not scheduler:
+        choose_device(device)  # one that is not there fails once, and not in each run
     folder = Path(folder).resolve()
     table = Path(table).resolve() if table else folder / "table.csv"
     configs = grid(system.config, parts)
     _check_same(system, folder, configs)
-    place = None if scheduler else choose_device(device)
-    if together is None:
-        together = system.ensemble is not None and place is not None and place.type == "cuda"
     if table.is_dir():
         raise ValueError(f"{table} is a folder; the table goes into a file")
 
@@ -244,9 +207,7 @@ def sweep(
         write_table(system, table, rows, list(dict.fromkeys([*system.columns, *varied(system.config, parts)])))
 
     pending = {name: config for name, config in configs.items() if not read_row(folder / name, config)}
-    if together:
-        outcomes = _finish_together(system, pending, folder, place, command)
-    elif scheduler:
+    if scheduler:
         outcomes = _finish_on_cluster(system, pending, folder, scheduler, device, command)
     else:
         outcomes = _finish_here(system, pending, folder, jobs, device, command)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .learner import Config, Learner, choose_device
-from .loop import Ensemble, follow
+from .loop import follow
 from .runs import RunFolder
 from .scoreboard import Claim
 
@@ -20,8 +20,7 @@ class System:
     """One thing to train: how it is configured, how it learns, how its runs are read, which runs the book ships, what is claimed.
 
     `grid` lists what each of `seeds` trains for the book: every entry is a table of values, of which all combinations are
-    meant.  `claims` and `sources` are called only when a scoreboard is made.  `ensemble`, where there is one, trains runs
-    of one shape side by side.
+    meant.  `claims` and `sources` are called only when a scoreboard is made.
     """
 
     name: str
@@ -33,7 +32,6 @@ class System:
     columns: Sequence[str] = ("seed", "steps")  # settings that every table of a sweep shows, swept or not
     claims: Callable[[], Sequence[Claim]] = tuple
     sources: Callable[[], Sources] = dict
-    ensemble: type[Ensemble] | None = None
 
     def train(
         self,

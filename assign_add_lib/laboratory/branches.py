@@ -12,7 +12,7 @@ name, so that layer 2 has little to ask by.  Is this what they lack?  Six branch
 - *numbers*: helped in the same amount, for as many numbers drawn at random: what a change of this size does by itself.
 - *unchanged*: the run goes on.
 
-What was predicted of them, and when, stands in chapter 17 and in `claims`.
+What was predicted of each, before it was trained, stands in claims/beforehand.toml.
 """
 
 from collections.abc import Callable

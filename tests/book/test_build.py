@@ -8,13 +8,16 @@ import venv
 from pathlib import Path
 from zipfile import ZipFile
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from first_cell import first_cell
+from nbformat.v4 import new_markdown_cell, new_notebook
 from plain import Book
 from stamp import stamp
 
 ADDRESS = "https://github.com/OWNER/REPOSITORY"
+COLAB = "https://colab.research.google.com/github/OWNER/REPOSITORY/blob/published"
 
 
 def run(*command, cwd):
@@ -59,18 +62,27 @@ def test_stamped_copy_points_to_the_published_branch(tmp_path):
 
 
 def test_stamped_page_leads_to_its_code(tmp_path):
-    """In a book of two pages: a button whose icon has no drawing would end the build."""
+    """In a book of three pages, one of evidence: a button whose icon has no drawing would end the build."""
     copy = tmp_path / "copy"
     stamp(ADDRESS, copy)
-    (copy / "_toc.yml").write_text("format: jb-book\nroot: pages/notation\nchapters:\n  - file: chapters/01_task\n")
+    pages = "  - file: chapters/01_task\n  - file: evidence/01_task\n"
+    (copy / "_toc.yml").write_text(f"format: jb-book\nroot: pages/notation\nchapters:\n{pages}")
+    (copy / "evidence").mkdir(exist_ok=True)
+    view = "<figure class='step-slider'><figcaption>A view.</figcaption></figure>"
+    cells = map(new_markdown_cell, ["# Evidence 1: The task", f"(half)=\n## Half a look-up\n\n{view}"])
+    nbformat.write(new_notebook(cells=[*cells]), copy / "evidence/01_task.ipynb")
     listed = copy / "tools/site/extensions.py"  # without the live network, which has no button and costs a quarter of the time
     listed.write_text(listed.read_text("utf-8").replace('"live_network", ', ""), "utf-8")
     run(Path(sys.executable).with_name("jupyter-book"), "build", copy, cwd=copy)
     page = BeautifulSoup((copy / "_build/html/chapters/01_task.html").read_text("utf-8"), "html.parser")
     links = {link["href"] for link in page.select(".article-header-buttons a")}
     assert ADDRESS in links
-    assert "https://colab.research.google.com/github/OWNER/REPOSITORY/blob/published/chapters/01_task.ipynb" in links
+    assert f"{COLAB}/chapters/01_task.ipynb" in links
     site = "https://owner.github.io/REPOSITORY"
+    evidence = BeautifulSoup((copy / "_build/html/evidence/01_task.html").read_text("utf-8"), "html.parser")
+    assert evidence.select_one(f"a[href='{COLAB}/evidence/01_task.ipynb']")
+    numbers = [number.get_text() for number in evidence.select(".section-number, .view-number")]
+    assert numbers == ["1.1. ", "View E1.1 "]
     assert page.select_one("link[rel=canonical]")["href"] == f"{site}/chapters/01_task.html"
     assert page.select_one("meta[property='og:image']")["content"] == f"{site}/_static/three-phases.png"
 

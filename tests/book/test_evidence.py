@@ -182,7 +182,7 @@ def test_plain_notebooks_lead_to_the_section_and_back(site, small):
     "page, old, new, fault",
     [
         (None, "", "", None),
-        ("chapters", "{evidence}`place`", "{evidence}`palce`", "no section of evidence has the label palce"),
+        ("chapters", "{evidence}`place`", "{evidence}`nowhere`", "no section of evidence has the label nowhere"),
         ("chapters", "{evidence}`place`", "nothing", "no chapter asks for place"),
         ("evidence", "(place)=\n", "", "By place has no label"),
         ("evidence", "**Rivals.**", "**Rival.**", "has the parts ['Claim', 'Test', 'Result', 'Open']"),

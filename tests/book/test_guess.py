@@ -335,6 +335,7 @@ def test_question_and_answer_are_printed_one_after_the_other(page, address, buil
             assert page.execute_script("return arguments[0].checkVisibility()", answer) and answer.rect["height"] > 10
             assert not part(page, label, "input").is_displayed() and not part(page, label, "button").is_displayed()
             assert part(page, label, ".guess-title").rect["y"] < answer.rect["y"]
+        assert not part(page, "share", "fieldset").is_displayed()
         assert "It stays." in part(page, "tidied", "fieldset").text
     finally:
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

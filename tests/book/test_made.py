@@ -10,6 +10,8 @@ from executed import digest, record, recorded
 from first_cell import renew
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from assign_add_lib.claims.beforehand import fixed_rules
+
 
 def rows(place):
     """The rows of the first table of a section of the page on the state of the book, cell by cell."""
@@ -35,6 +37,14 @@ def test_state_of_the_notebooks_is_as_their_texts_have_it():
         questions = ROOT / f"teaching/quizzes/{path.name}"
         assert int(quiz) == (len(re.findall("(?m)^# ", questions.read_text("utf-8"))) if questions.is_file() else 0)
     assert [int(each) for each in together[2:]] == [sum(int(row[i]) for row in pages) for i in range(2, 8)]
+
+
+def test_state_tells_every_rule():
+    page = BeautifulSoup((SITE / "pages/status.html").read_text("utf-8"), "html.parser")
+    told = [item.get_text(" ", strip=True).replace("\u2019", "'") for item in page.select("#rules li")]
+    assert len(told) == len(fixed_rules())
+    for item, rule in zip(told, fixed_rules()):
+        assert item.startswith(rule.id) and rule.rule in item and item.endswith(rule.outcome)
 
 
 def test_state_names_tests_of_each_page_and_the_pinned_versions():

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 from browsing import PAGES, ROOT, SITE, errors, requests, show
+from bs4 import BeautifulSoup
 from chromium import print_page, served
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
@@ -54,6 +55,17 @@ def dark_page(request, site, browser):
     """The same in the dark theme."""
     show(browser, f"{site}/{request.param}", scheme="dark")
     return request.param
+
+
+def test_reports_lie_in_closed_folds():
+    """A page holds what a check printed only where a reader opens it."""
+    texts = {page: text for page in PAGES if "(quoted as" in (text := (SITE / page).read_text("utf-8"))}
+    assert texts
+    for page, text in texts.items():
+        soup = BeautifulSoup(text, "html.parser")
+        for fold in soup.select("details:not([open])"):
+            fold.decompose()
+        assert "(quoted as" not in soup.get_text(), page
 
 
 def test_book_has_views(site):

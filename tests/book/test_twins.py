@@ -23,7 +23,9 @@ from small import SIZES, problems, random_weights
 import assign_add_lib
 from assign_add_lib import Task
 
-CHAPTERS = sorted((Path(__file__).resolve().parents[2] / "chapters").glob("*.md"))
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {path.stem: path for path in sorted(ROOT.glob("chapters/*.md"))}
+PAGES |= {f"evidence/{path.stem}": path for path in sorted(ROOT.glob("evidence/*.md"))}
 METHODS = FunctionType | classmethod | staticmethod
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -70,7 +72,7 @@ def bound(statement):
 
 def built(stem, name):
     """A chapter's own function: the cells before it run as far as the function needs them, and no further."""
-    statements = [statement for tree in cells(next(path for path in CHAPTERS if path.stem == stem)) for statement in tree.body]
+    statements = [statement for tree in cells(PAGES[stem]) for statement in tree.body]
     place = next(i for i, each in enumerate(statements) if isinstance(each, DEFINITIONS) and each.name == name)
     needed, kept = {name}, []
     for statement in reversed(statements[: place + 1]):
@@ -135,7 +137,7 @@ CASES = {  # chapter, name in the package -> a function that compares the two
     ("12_scoreboard", "engine.scoreboard.median_interval"): same_interval,
 }
 PUBLIC = public()
-DEFINED = {(path.stem, name) for path in CHAPTERS for tree in cells(path) for name in defined(tree)}
+DEFINED = {(stem, name) for stem, path in PAGES.items() for tree in cells(path) for name in defined(tree)}
 PAIRS = sorted((stem, dotted) for stem, name in DEFINED for dotted in PUBLIC.get(name, ()))
 
 

@@ -17,19 +17,6 @@ def heated(row, power=0.05):
     return warm / warm.sum(1, keepdim=True)
 
 
-def one_back(places):
-    def shifted(layer, tokens, pattern):
-        pattern = pattern.clone()
-        for index, row in enumerate(tokens.tolist() if layer == 1 else []):
-            for place in range(places, 12):
-                if row[place] < 59:
-                    pattern[index, place] = 0
-                    pattern[index, place, place - places] = 1
-        return pattern
-
-    return shifted
-
-
 def doubled(total):
     def same_variable(weights):
         names, numbers = Task().variable_names, range(59)
@@ -40,27 +27,33 @@ def doubled(total):
     return same_variable
 
 
-def reordered(order, places):
-    def displaced(tokens):
-        changed = tokens.clone()
-        changed[:, 12:15] = tokens[:, order]
-        return changed, torch.tensor(places).expand(len(tokens), 2)
+def taking(sign=-1, layer=1, sites="k", numbers=True, question=True):
+    """Answers to exercise 5.2: what is taken, from which positions, by which matrix."""
 
-    return displaced
+    def key_without(part, w, tokens):
+        where = torch.ones_like(tokens, dtype=torch.bool)
+        where &= (tokens < 59) | (not numbers)
+        where &= (torch.arange(16) >= 13) | (not question)
+        change = sign * where[:, :, None] * part
+        return {
+            f"blocks.1.attn.hook_{each}": lambda held, W={"k": w.W_K, "v": w.W_V}[each]: held + (change @ W[layer])[:, :, None]
+            for each in sites
+        }
 
-
-def padded(tokens):
-    changed = tokens.clone()
-    changed[:, 12:15] = torch.stack([tokens[:, 13], tokens[:, 14], torch.full((len(tokens),), 61)], 1)
-    return changed, torch.tensor([12, 13]).expand(len(tokens), 2)
-
-
-def first(tokens):
-    return torch.cat([tokens[:, 12:15], tokens[:, :12], tokens[:, 15:]], 1), torch.tensor([1, 2]).expand(len(tokens), 2)
+    return key_without
 
 
-def turned(tokens):
-    return tokens.roll(-1, 1), torch.tensor([12, 13]).expand(len(tokens), 2)
+def by_position(part, w, tokens):
+    """Another right way: the key of each typed number, side by side, written in place."""
+
+    def act(keys):
+        keys = keys.clone()
+        for place in (13, 14):
+            typed = tokens[:, place] < 59
+            keys[typed, place, 0] -= (part.expand(len(tokens), -1, -1)[:, place] @ w.W_K[1])[typed]
+        return keys
+
+    return {"blocks.1.attn.hook_k": act}
 
 
 NAMES = {"task": Task(), "torch": torch}
@@ -71,22 +64,25 @@ MISTAKES = [
     ("blurred", mixed(0), "order of the weights"),
     ("blurred", lambda row: row**0.05, "sum to 1"),
     ("blurred", lambda row: row - 0.5 * row.flip(1), "negative"),
-    ("shifted", lambda layer, tokens, pattern: pattern, "should give 1"),
-    ("shifted", lambda layer, tokens, pattern: pattern.roll(1, 2), "layer 2's patterns"),
-    ("shifted", one_back(1), "it should"),
-    ("shifted", one_back(2), "it should"),
+    ("key_without", lambda part, w, tokens: None, "returns nothing"),
+    ("key_without", lambda part, w, tokens: [], "a dictionary"),
+    ("key_without", lambda part, w, tokens: {}, "unchanged"),
+    ("key_without", taking(sign=1), "adds the part"),
+    ("key_without", taking(question=False), "assigned numbers change as well"),
+    ("key_without", taking(numbers=False), "variables and ="),
+    ("key_without", taking(numbers=False, question=False), "all keys"),
+    ("key_without", taking(layer=0), "layer 1's keys"),
+    ("key_without", taking(sites="kv"), "values change"),
+    ("key_without", taking(sites="v"), "not the logits"),
     ("same_variable", doubled(lambda x: x), "are right"),
     ("same_variable", doubled(lambda x: 2 * x), "are right"),
-    ("displaced", reordered([12, 13, 14], [13, 14]), "predict the same"),
-    ("displaced", reordered([12, 14, 13], [14, 13]), "predict the same"),
-    ("displaced", reordered([13, 14, 12], [13, 14]), "do not stand at these places"),
-    ("displaced", padded, "same 16 tokens"),
-    ("displaced", turned, "stand last"),
-    ("displaced", lambda tokens: tokens, "two things"),
+    ("breaks", 36, "as text"),
+    ("breaks", "b=17, d+19=?", "never assigned"),
+    ("breaks", "c=1, b=17, a=42, b+19=?", "which is right"),
 ]
 
 RIGHT = [
     ("blurred", heated),
-    ("displaced", reordered([13, 12, 14], [12, 14])),
-    ("displaced", first),
+    ("key_without", by_position),
+    ("breaks", "a=0, c=0, d=0, e=0, f=0, b=6, b+19=?"),
 ]

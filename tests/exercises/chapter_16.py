@@ -2,7 +2,7 @@
 
 import torch
 
-from assign_add_lib.companions.rules.analysis import lines_known
+from assign_add_lib.companions.rules.data import lines_known
 from assign_add_lib.companions.rules.model import rotary
 from assign_add_lib.companions.rules.solvers import expected_ratio_matching
 

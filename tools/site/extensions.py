@@ -6,7 +6,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path += [folder for folder in (str(HERE), str(HERE.parent)) if folder not in sys.path]
 
-EXTENSIONS = ("book_tidy", "mathematics", "live_network", "finish", "status", "quiz_folds", "guess_first", "absent", "moved", "evidence")
+EXTENSIONS = ("book_tidy", "mathematics", "live_network", "finish", "status")
+EXTENSIONS += ("quiz_folds", "guess_first", "absent", "moved", "evidence")
 
 
 def setup(app):

@@ -148,10 +148,11 @@ def mend_body(page, site, folder):
             picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source))
     for picture in page.select("figure.align-default > img"):
         picture.wrap(page.new_tag("div", attrs={"class": "view"}))
-    chapter = page.select_one("h1 .section-number")
+    chapter, evidence = page.select_one("h1 .section-number"), re.match(r"Evidence (\d+):", page.title.string)
+    whole = f"E{evidence[1]}." if evidence else chapter.get_text().strip() if chapter else ""
     for place, caption in enumerate(page.select("figure:is(.step-slider, .attention-view) figcaption"), start=1):
         number = page.new_tag("span", attrs={"class": "view-number"})
-        number.string = f"View {chapter.get_text().strip() if chapter else ''}{place} "  # as Fig. 8.1: View 8.1
+        number.string = f"View {whole}{place} "  # as Fig. 8.1: View 8.1
         caption.insert(0, number)
     for view in page.select("figure:is(.align-default, .step-slider) > .view"):
         button = page.new_tag("button", attrs={"class": "enlarge pst-js-only", "type": "button"})

@@ -1,4 +1,4 @@
-"""The state of the book, as the build finds it: `{status}` says when each notebook ran, what it holds, tests and versions."""
+"""The state of the book, as the build finds it: `{status}` lists notebooks, rules, tests and versions."""
 
 import ast
 import inspect
@@ -12,6 +12,7 @@ from quiz import FOLDER, load_quiz
 from sphinx.util.docutils import SphinxDirective
 
 import assign_add_lib
+from assign_add_lib.claims.beforehand import fixed_rules
 
 PACKAGE = "assign_add_lib"
 HELD = ("cells", "compared", "figures", "numbers", "exercises", "quiz")
@@ -80,7 +81,7 @@ def table(head, rows):
 
 
 class Status(SphinxDirective):
-    """One part of the state of the book: `notebooks`, `tests` or `versions`."""
+    """One part of the state of the book: `notebooks`, `rules`, `tests` or `versions`."""
 
     required_arguments = 1
 
@@ -107,6 +108,11 @@ class Status(SphinxDirective):
             rows.append([link, f"{run['date']}, {run['seconds']} s" if run else "not recorded", *held])
             sums = [one + other for one, other in zip(sums, held)]
         return table(["page", "executed", *HELD], [*rows, ["together", "", *sums]])
+
+    def rules(self):
+        """What was decided before it was measured, and what came out."""
+        told = "- **{0.id}** ({0.system}, {0.fixed}). {0.rule} *Seen by then:* {0.seen} *Verdict: {0.verdict}.* {0.outcome}"
+        return "\n".join(map(told.format, fixed_rules()))
 
     def tests(self):
         """The tests of what each imports."""

@@ -11,7 +11,8 @@ def _claims():
 
 
 def _sources() -> Sources:
-    from .claims import SOURCE, seeds
+    from .claims import SOURCE
+    from .seeds import seeds
 
     return {SOURCE: seeds()}
 

@@ -9,8 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from .data import CONTEXT, MODULES, WEAKEST, Tasks, Teacher, execute, mix
+from .data import CONTEXT, MODULES, WEAKEST, Tasks, Teacher, mix
 from .model import Bottleneck
+
+Executor = Callable[[Tensor, Tensor], Tensor]  # from codes (task, MODULES) and inputs (task, n, INPUTS) to answers
 
 
 @torch.no_grad()
@@ -43,30 +45,39 @@ def probe(seen: Tensor, codes: Tensor, *others: tuple[Tensor, Tensor], strength:
     return [float(r2_score(true.numpy(), fitted.predict(each.numpy()))) for each, true in others]
 
 
-def context_loss(network: Bottleneck, tasks: Tasks, code: Tensor) -> Tensor:
-    """Mean squared error (task,) of the executor on the solved examples, given a code (task, MODULES)."""
-    x, y = tasks.context
-    return (network.executor(code, x) - y).square().mean((1, 2))
-
-
 @torch.enable_grad()
-def refine(network: Bottleneck, tasks: Tasks, steps: int = 300, lr: float = 0.05) -> Tensor:
-    """Codes (task, MODULES) that fit the solved examples best: from the amortised code on, by Adam through the frozen executor.
+def descend(loss: Callable[[Tensor], Tensor], start: Tensor, steps: int = 200, best: bool = False) -> Tensor:
+    """Codes (task, MODULES) of small loss, (task,) of the codes, by Adam from `start` on; nothing but the codes changes.
 
-    Of all the codes on the way, each task keeps the one with the least error on its examples; the questions are not used.
+    With `best` each task keeps the code of least loss on the way.
     """
-    code = network.code(tasks.context).detach().requires_grad_()
-    best, least = torch.zeros_like(code), torch.full((len(code),), torch.inf)
-    optimizer = torch.optim.Adam([code], lr)
+    code = start.detach().clone().requires_grad_()
+    kept, least = code.detach().clone(), torch.full((len(code),), torch.inf)
+    optimizer = torch.optim.Adam([code], 0.05)
     for step in range(steps + 1):
-        loss = context_loss(network, tasks, code)
-        better = loss < least
-        best[better], least = code.detach()[better], torch.minimum(loss.detach(), least)
+        losses = loss(code)
+        better = losses < least
+        kept[better], least = code.detach()[better], torch.minimum(losses.detach(), least)
         if step < steps:
             optimizer.zero_grad()
-            loss.sum().backward()
+            losses.sum().backward()
             optimizer.step()
-    return best
+    return kept if best else code.detach()
+
+
+def misfit(executor: Executor, x: Tensor, y: Tensor) -> Callable[[Tensor], Tensor]:
+    """The mean squared error (task,) of answers y (task, n, OUTPUTS), as a function of the executor's codes (task, MODULES)."""
+    return lambda code: (executor(code, x) - y).square().mean((1, 2))
+
+
+def fitted_codes(executor: Executor, x: Tensor, y: Tensor, start: Tensor, steps: int = 200) -> Tensor:
+    """Codes (task, MODULES) with which an executor comes nearest to answers y (task, n, OUTPUTS) to x (task, n, INPUTS)."""
+    return descend(misfit(executor, x, y), start, steps)
+
+
+def refine(network: Bottleneck, tasks: Tasks, steps: int = 300) -> Tensor:
+    """Codes (task, MODULES) that fit the solved examples best, searched from the amortised code on, without the questions."""
+    return descend(misfit(network.executor, *tasks.context), network.code(tasks.context), steps, best=True)
 
 
 def ridge_slopes(tasks: Tasks, strength: float = 1.0) -> Tensor:
@@ -126,20 +137,17 @@ def beyond(codes: Tensor, support: list[tuple[int, ...]]) -> Tensor:
     return (codes.square() @ outside.T).amin(1)
 
 
-@torch.enable_grad()
 def bent_codes(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, start: Tensor, pull: float) -> Tensor:
     """Control: codes (task, MODULES) for the teacher's own modules that fit the examples and stay near the support.
 
-    From `start` on, 150 steps of Adam on the sum of squared errors plus `pull` times the squared distance from the support.
+    From `start` on, by the sum of squared errors plus `pull` times the squared distance from the support.
     """
-    code, (x, y) = start.clone().requires_grad_(), tasks.context
-    optimizer = torch.optim.Adam([code], 0.05)
-    for _ in range(150):
-        optimizer.zero_grad()
-        errors = (execute(mix(code, teacher.modules), teacher.readout, x) - y).square().sum((1, 2))
-        (errors + pull * beyond(code, support)).sum().backward()
-        optimizer.step()
-    return code.detach()
+    x, y = tasks.context
+
+    def loss(code: Tensor) -> Tensor:
+        return (teacher.solve(code, x).y - y).square().sum((1, 2)) + pull * beyond(code, support)
+
+    return descend(loss, start, 150)
 
 
 def blends(
@@ -168,18 +176,6 @@ def blends(
             for_each.append((between @ weights.float())[..., 0].unflatten(1, (-1, y.shape[2])))
         found.append(torch.stack(for_each))
     return torch.cat(found, 1)
-
-
-@torch.enable_grad()
-def fitted_codes(executor: Callable, x: Tensor, y: Tensor, start: Tensor, steps: int = 200) -> Tensor:
-    """Codes (task, MODULES) with which a frozen `executor(code, x)` comes nearest to answers y (task, n, OUTPUTS), by Adam."""
-    code = start.detach().clone().requires_grad_()
-    optimizer = torch.optim.Adam([code], 0.05)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        (executor(code, x) - y).square().mean((1, 2)).sum().backward()
-        optimizer.step()
-    return code.detach()
 
 
 def to_latent(codes: Tensor, latents: Tensor) -> Tensor:

@@ -9,127 +9,16 @@ floors, the probes read a token after the final layer norm, and "code legible be
 equally many questions.  No verdict on a level that was set beforehand changed with this.
 """
 
-from functools import cache, cached_property, partial
-
-import torch
-from torch import Tensor
+from functools import partial
 
 from ...engine.scoreboard import Claim
-from .analysis import (
-    at_fixed_questions,
-    blends,
-    kernel_answers,
-    nearest_codes,
-    probe,
-    refine,
-    ridge_answers,
-    ridge_slopes,
-    streams,
-)
-from .data import HELD_OUT, SUPPORTS, Tasks
-from .training import SETS, ArmConfig, ArmRun, answers, load_arm, r_squared
+from .data import SUPPORTS
+from .seeds import SEEDS, ArmSeed
+from .training import SETS
 
 SOURCE = "hypernetwork"
-SEEDS = (0, 1, 2)
 HALF = 4000  # the step at which the control is compared, as in the pilot
-STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # of ridge regression, tried for the kernel and the blend
 ID, OOD = SETS
-
-
-class ArmSeed:
-    """The runs of one seed, which share a teacher, and what they hold."""
-
-    def __init__(self, seed: int, load=load_arm):
-        self.seed = seed
-        self.load = cache(load)
-
-    def run(self, arm: str, support: str = "connected", **special: bool) -> ArmRun:
-        """One run by arm, support and what is special about it: given_code=True or structured=False."""
-        return self.load(ArmConfig(arm=arm, support=support, seed=self.seed, **special).name)
-
-    def score(self, of: str, arm: str, support: str = "connected", step: int | None = None, **special: bool) -> float:
-        """Mean R^2 of a run on one of the two sets, at the last step by default."""
-        metrics = self.run(arm, support, **special).metrics[of]
-        return float(metrics.iloc[-1] if step is None else metrics.loc[step])
-
-    def tasks(self, support: str | None, n: int = 1000, stream: int = 0) -> Tasks:
-        """Fresh tasks of a support, or of the held-out pairs; `stream` draws others."""
-        generator = torch.Generator().manual_seed(3_000_000 + 10 * self.seed + stream)
-        return self.run("vanilla").teacher.sample(SUPPORTS[support] if support else HELD_OUT, n, generator, queries=32)
-
-    @cache  # noqa: B019 - a seed lives as long as its measures
-    def refined(self, support: str = "connected") -> float:
-        """Mean R^2 of the hypernetwork arm on held-out pairs, with codes refined on the examples."""
-        tasks, network = self.tasks(None, 400), self.run("hypernetwork", support).network()
-        x, y = tasks.queries
-        return r_squared(network.executor(refine(network, tasks), x), y).mean().item()
-
-    @cached_property
-    def blended(self) -> dict[float, Tensor]:
-        """Answers (task, questions, OUTPUTS) on held-out pairs of the best sum of seen tasks' answers, by ridge strength."""
-        teacher, support = self.run("vanilla").teacher, SUPPORTS["connected"]
-        return dict(zip(STRENGTHS, blends(teacher, support, self.tasks(None), STRENGTHS)))
-
-    @cached_property
-    def blends(self) -> dict[float, float]:
-        """Mean R^2 of those answers, by the strength."""
-        _, true = self.tasks(None).queries
-        return {strength: r_squared(each, true).mean().item() for strength, each in self.blended.items()}
-
-    @cached_property
-    def nearest(self) -> Tensor:
-        """Codes (task, MODULES) of the seen tasks that fit the examples of held-out pairs best."""
-        return self.nearest_to(self.tasks(None))
-
-    def nearest_to(self, tasks: Tasks) -> Tensor:
-        """Codes (task, MODULES) of the seen tasks that fit the examples of tasks best."""
-        return nearest_codes(self.run("vanilla").teacher, SUPPORTS["connected"], tasks)
-
-    @cached_property
-    def floors(self) -> dict[str, float]:
-        """Mean R^2 on held-out pairs of what knows no modules, and of what knows no new mixture."""
-        tasks, teacher = self.tasks(None), self.run("vanilla").teacher
-        answers = {
-            "ridge regression": ridge_answers(tasks, 1.0),  # the best of 0.01, 0.1, 0.3, 1 and 3 in seed 0
-            "kernel regression": kernel_answers(tasks, 0.01),  # the best of STRENGTHS on tasks of the support, in each seed
-            "nearest seen task": teacher.solve(self.nearest, tasks.x).queries[1],
-        }
-        return {name: r_squared(each, tasks.queries[1]).mean().item() for name, each in answers.items()}
-
-    @cached_property
-    def vanilla(self) -> float:
-        """Mean R^2 of the vanilla arm on the held-out tasks of the floors."""
-        tasks = self.tasks(None)
-        return r_squared(answers(self.run("vanilla").network(), tasks), tasks.queries[1]).mean().item()
-
-    @cache  # noqa: B019 - a seed lives as long as its measures
-    def legible(self, arm: str, trained: bool = True) -> tuple[float, float]:
-        """R^2 of a linear probe of the code at the reading token after the last norm: in and out of distribution."""
-        sets = self.tasks("connected", 2000, 1), self.tasks("connected"), self.tasks(None)
-        network = self.run(arm).network() if trained else self.run(arm).config.network().requires_grad_(False)
-        seen = [streams(network, tasks)["reading token"][-1] for tasks in sets]
-        pairs = [(each, tasks.z) for each, tasks in zip(seen, sets)]
-        return tuple(probe(*pairs[0], *pairs[1:]))
-
-    @cache  # noqa: B019 - a seed lives as long as its measures
-    def legible_outside(self, of: str) -> tuple[float, float]:
-        """The same from answers to 128 fixed questions, of an arm or of "kernel regression"; or from "slopes"."""
-
-        def outside(tasks: Tasks) -> Tensor:
-            if of == "slopes":
-                return ridge_slopes(tasks).flatten(1)
-            fixed = at_fixed_questions(tasks)
-            given = kernel_answers(fixed, 0.01) if of == "kernel regression" else answers(self.run(of).network(), fixed)
-            return given.flatten(1)
-
-        sets = self.tasks("connected", 2000, 1), self.tasks("connected"), self.tasks(None)
-        pairs = [(outside(tasks), tasks.z) for tasks in sets]
-        return tuple(probe(*pairs[0], *pairs[1:]))
-
-
-def seeds() -> dict[str, ArmSeed]:
-    """The shipped seeds, by name."""
-    return {f"seed-{seed}": ArmSeed(seed) for seed in SEEDS}
 
 
 def _less(one: dict, other: dict, of: str = OOD):
@@ -175,7 +64,7 @@ CLAIMS: tuple[Claim, ...] = (
     Known("only with a bottleneck", GROUP, PAPER,
           "Composition is possible only with a bottleneck: without one, no better than what knows no modules, or no new mixture.",
           "vanilla less the best floor on the same tasks, mean R² on held-out pairs",
-          lambda seed: seed.vanilla - max(seed.floors.values()), 0.1, at_most=True, of=SOURCE,
+          lambda seed: seed.vanilla() - max(seed.floors.values()), 0.1, at_most=True, of=SOURCE,
           quote="possible only when introducing a bottleneck", where="15_hypernetwork: Floors and references"),
     Known("a bottleneck is enough", GROUP, "chapter 15",
           "A bottleneck between finding the task and doing it is enough to gain, whatever stands behind it.",
@@ -185,7 +74,7 @@ CLAIMS: tuple[Claim, ...] = (
     Known("vanilla above a blend", GROUP, "chapter 15",
           "The vanilla transformer does more than to add up the answers of tasks that it has seen.",
           "vanilla less the best sum of seen tasks' answers at any strength, on the same tasks, mean R² on held-out pairs",
-          lambda seed: seed.vanilla - max(seed.blends.values()), 0.1, of=SOURCE,
+          lambda seed: seed.vanilla() - max(seed.blends.values()), 0.1, of=SOURCE,
           where="15_hypernetwork: Does the vanilla arm only add up answers?"),
     Claim("connection helps", GROUP, "chapter 15",
           "It takes pairs that link all modules.",

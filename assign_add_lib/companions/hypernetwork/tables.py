@@ -1,6 +1,7 @@
-"""What chapter 15 measures on the shipped runs of all seeds: tables (row, column) of one seed, and the shipped one of all three.
+"""What chapter 15 measures on the shipped runs: the list of all its tables.
 
-Every measure takes an `ArmSeed`; those of held-out pairs use the tasks that the scoreboard uses.
+A measure takes an `ArmSeed` and gives numbers by their entries in the columns of its table, see TABLES.  Those of held-out pairs
+use the tasks that the scoreboard uses.
 """
 
 import pandas as pd
@@ -8,15 +9,18 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
+from ...engine import tidy
 from ...engine.manifest import shipped_file
+from ...engine.tidy import Numbers, Table
 from .analysis import bent_codes, beyond, blends, fitted_codes, kernel_answers, probe, streams, to_latent
-from .claims import ArmSeed
 from .data import CONTEXT, HELD_OUT, INPUTS, MODULES, SUPPORTS, Tasks, Teacher, execute, mix
 from .model import ARMS
+from .seeds import SEEDS, ArmSeed
 from .training import answers, r_squared
 
-SHIPPED = "companions/hypernetwork.csv"
+SHIPPED = "companions/hypernetwork-tables/{}.csv"  # by the name of the table
 ASKED, SCORED = 256, 128  # answers of a network that a code or a sum is fitted to, and those on which it is scored
+PROBED = ("in distribution", "held-out pairs")  # the tasks on which a probe is scored
 HALF_RIGHT = (0.7, 0.8)  # R^2 of the tasks on which errors of equal size are compared
 TOLD_APART = {  # whose answers a code and a sum are fitted to
     "held-out pairs": (
@@ -25,7 +29,6 @@ TOLD_APART = {  # whose answers a code and a sum are fitted to
     ),
     "in distribution": ("vanilla", "hypernetwork", "mlp", "told MLP", "blend"),
 }
-Table = dict[tuple[str, str], float]
 
 
 def fairest(teacher: Teacher, tasks: Tasks) -> Tensor:
@@ -36,7 +39,7 @@ def fairest(teacher: Teacher, tasks: Tasks) -> Tensor:
 
 def all_answers(seed: ArmSeed, tasks: Tasks, nearest: Tensor) -> dict[str, Tensor]:
     """Answers (task, questions, OUTPUTS) of the arms and of the controls; `nearest` are the codes of the nearest seen tasks."""
-    teacher, support = seed.run("vanilla").teacher, SUPPORTS["connected"]
+    teacher, support = seed.teacher, SUPPORTS["connected"]
     found = {arm: answers(seed.run(arm).network(), tasks) for arm in ARMS}
     found["told MLP"] = answers(seed.run("mlp", given_code=True).network(), tasks, True)
     found["blend"] = blends(teacher, support, tasks, (0.1,), chunk=16)[0]
@@ -51,34 +54,38 @@ def all_answers(seed: ArmSeed, tasks: Tasks, nearest: Tensor) -> dict[str, Tenso
     return found
 
 
-def floors(seed: ArmSeed) -> Table:
-    """Mean R^2 on held-out pairs of the floors, and of the best blend by the strength of its ridge regression."""
-    table = {(name, "R²"): value for name, value in seed.floors.items()}
-    return table | {(f"blend, {strength:g}", "R²"): value for strength, value in seed.blends.items()}
+def floors(seed: ArmSeed) -> Numbers:
+    """Mean R^2 on held-out pairs of the floors."""
+    return {(solver,): value for solver, value in seed.floors.items()}
 
 
-def errors(seed: ArmSeed) -> Table:
+def blended(seed: ArmSeed) -> Numbers:
+    """The same of the best blend, by the strength of its ridge regression."""
+    return {(strength,): value for strength, value in seed.blends.items()}
+
+
+def errors(seed: ArmSeed) -> Numbers:
     """How alike the errors on held-out pairs are: mean cosines over 1000 tasks, over those that a solver half solves, and over
     those that both it and vanilla half solve.
     """
     tasks, table = seed.tasks(None), {}
-    true = tasks.queries[1]
-    found = all_answers(seed, tasks, seed.nearest)
-    off = {name: (each - true).flatten(1) for name, each in found.items()}
-    r2 = {name: r_squared(each, true) for name, each in found.items()}
-    alike = {name: cosine_similarity(error, off["blend"]) for name, error in off.items()}
-    half = {name: (each > HALF_RIGHT[0]) & (each < HALF_RIGHT[1]) for name, each in r2.items()}
-    for who, error in off.items():
-        both = half[who] & half["vanilla"]
-        table |= {
-            (who, "R²"): r2[who].mean().item(),
-            (who, "cosine with the blend"): alike[who].mean().item(),
-            (who, "cosine with the blend, R² 0.7 to 0.8"): alike[who][half[who]].mean().item(),
-            (who, "same tasks, how many"): both.sum().item(),
-            (who, "same tasks, cosine with the blend"): alike[who][both].mean().item(),
-            (who, "same tasks, vanilla's"): alike["vanilla"][both].mean().item(),
-            (who, "cosine with vanilla"): cosine_similarity(error, off["vanilla"]).mean().item(),
+    true, found = tasks.queries[1], all_answers(seed, tasks, seed.nearest(tasks))
+    off = {solver: (each - true).flatten(1) for solver, each in found.items()}
+    r2 = {solver: r_squared(each, true) for solver, each in found.items()}
+    alike = {solver: cosine_similarity(error, off["blend"]) for solver, error in off.items()}
+    half = {solver: (each > HALF_RIGHT[0]) & (each < HALF_RIGHT[1]) for solver, each in r2.items()}
+    for solver, error in off.items():
+        both = half[solver] & half["vanilla"]
+        measures = {
+            "R²": r2[solver].mean(),
+            "cosine with the blend": alike[solver].mean(),
+            "cosine with the blend, R² 0.7 to 0.8": alike[solver][half[solver]].mean(),
+            "same tasks, how many": both.sum(),
+            "same tasks, cosine with the blend": alike[solver][both].mean(),
+            "same tasks, vanilla's": alike["vanilla"][both].mean(),
+            "cosine with vanilla": cosine_similarity(error, off["vanilla"]).mean(),
         }
+        table |= {(solver, measure): value for measure, value in measures.items()}
     return table
 
 
@@ -102,23 +109,22 @@ def unexplained(teacher: Teacher, tasks: Tasks, given: Tensor, start: Tensor) ->
     return tuple(1 - r_squared(each, true).mean().item() for each in (executor(code, scored), summed))
 
 
-def mixtures(seed: ArmSeed, n: int = 50) -> Table:
+def mixtures(seed: ArmSeed, n: int = 50) -> Numbers:
     """What the best code and the best sum leave unexplained of n tasks' answers, on held-out pairs and on the support's."""
-    teacher, table = seed.run("vanilla").teacher, {}
-    for where in TOLD_APART:
+    table = {}
+    for where, solvers in TOLD_APART.items():
         support = HELD_OUT if where == "held-out pairs" else SUPPORTS["connected"]
         generator = torch.Generator().manual_seed(5_000_000 + seed.seed)
-        tasks = teacher.sample(support, n, generator, queries=ASKED + SCORED)
-        nearest = seed.nearest_to(tasks)
-        for who, given in all_answers(seed, tasks, nearest).items():
-            if who not in TOLD_APART[where]:
-                continue
-            code, summed = unexplained(teacher, tasks, given, nearest)
-            table |= {(who, f"code, {where}"): code, (who, f"sum, {where}"): summed}
+        tasks = seed.teacher.sample(support, n, generator, queries=ASKED + SCORED)
+        nearest = seed.nearest(tasks)
+        given = all_answers(seed, tasks, nearest)
+        for solver in solvers:
+            code, summed = unexplained(seed.teacher, tasks, given[solver], nearest)
+            table |= {(solver, "code", where): code, (solver, "sum", where): summed}
     return table
 
 
-def best_codes(seed: ArmSeed, n: int = 80) -> Table:
+def best_codes(seed: ArmSeed, n: int = 80) -> Numbers:
     """The mlp arm on n held-out pairs with the codes that fit 64 further examples best: R^2, and the share of the loss gone."""
     run, tasks = seed.run("mlp"), seed.tasks(None, n)
     network = run.network()
@@ -130,7 +136,7 @@ def best_codes(seed: ArmSeed, n: int = 80) -> Table:
     return {("mlp", "R², best code"): right, ("mlp", "share of the loss"): (right - written) / (1 - written)}
 
 
-def codes(seed: ArmSeed, n: int = 200) -> Table:
+def codes(seed: ArmSeed, n: int = 200) -> Numbers:
     """Mean R^2 on n held-out pairs with the amortised code, the refined one and the true one; and how many reach 0.99."""
     new, table = seed.tasks(None, n), {}
     asked, true = new.queries
@@ -143,12 +149,12 @@ def codes(seed: ArmSeed, n: int = 200) -> Table:
             "true code": new.z @ to_latent(known.z, network.code(known.context)),
         }
         r2 = {name: r_squared(network.executor(each, asked), true) for name, each in used.items()}
-        table |= {(f"{arm}, {support}", name): each.mean().item() for name, each in r2.items()}
-        table[f"{arm}, {support}", "refined above 0.99"] = (r2["refined"] > 0.99).sum().item()
+        table |= {(arm, support, name, "R²"): each.mean() for name, each in r2.items()}
+        table[arm, support, "refined", "tasks above 0.99"] = (r2["refined"] > 0.99).sum()
     return table
 
 
-def unstructured(seed: ArmSeed, n: int = 200) -> Table:
+def unstructured(seed: ArmSeed, n: int = 200) -> Numbers:
     """The hypernetwork arm of an unstructured teacher on n tasks of the support, with its codes and with the best: mean R^2.
 
     The best are those that fit ASKED / 2 further examples.
@@ -159,97 +165,125 @@ def unstructured(seed: ArmSeed, n: int = 200) -> Table:
     network = run.network()
     code = network.code(tasks.context)
     used = {"as written": code, "best code": fitted_codes(network.executor, shown, known, code, 300)}
-    return {(name, "R²"): r_squared(network.executor(each, asked), true).mean().item() for name, each in used.items()}
+    return {(name,): r_squared(network.executor(each, asked), true).mean() for name, each in used.items()}
 
 
-def lasting(network, teacher: Teacher, to: Tensor, z: Tensor, draws: int = 32) -> tuple[Tensor, float]:
+class Encoder:
+    """What an encoder writes for tasks, read in the basis of z; the basis is found on tasks of the support."""
+
+    def __init__(self, seed: ArmSeed):
+        known, self.network, self.teacher = seed.tasks("connected", 1000, 1), seed.run("hypernetwork").network(), seed.teacher
+        self.to_latent = to_latent(known.z, self.network.code(known.context))
+
+    def read(self, context: tuple[Tensor, Tensor]) -> Tensor:
+        """Codes (task, MODULES)."""
+        return self.network.code(context) @ torch.linalg.inv(self.to_latent)
+
+    def r_squared(self, code: Tensor, tasks: Tasks) -> Tensor:
+        """R^2 of each task, (task,), as the executor is given these codes."""
+        asked, true = tasks.queries
+        return r_squared(self.network.executor(code @ self.to_latent, asked), true)
+
+
+def lasting(encoder: Encoder, z: Tensor, draws: int = 32) -> tuple[Tensor, float]:
     """The mean error (task, MODULES) of written codes over redrawn examples, and the share of the squared error beside it.
 
-    The tasks z stay; each gets `draws` new sets of examples.  `to` takes true codes to latent ones.
+    The tasks z stay; each gets `draws` new sets of examples.
     """
     again = z.repeat_interleave(draws, 0)
     x = 2 * torch.rand(len(again), CONTEXT, INPUTS, generator=torch.Generator().manual_seed(9)) - 1
-    read = network.code((x, teacher.solve(again, x).y)) @ torch.linalg.inv(to)
-    off = (read - again).unflatten(0, (len(z), draws))
+    off = (encoder.read((x, encoder.teacher.solve(again, x).y)) - again).unflatten(0, (len(z), draws))
     mean = off.mean(1)
     changing = (off - mean[:, None]).square().sum() / (draws - 1)  # without bias: the mean was fitted to the draws
     return mean, (changing / off.square().mean(1).sum()).item()
 
 
-def written(seed: ArmSeed, n: int = 2000, kept: int = 100) -> Table:
+def mean_of_pairs(off: Tensor, z: Tensor) -> Tensor:
+    """The mean of errors (task, MODULES) over all tasks of the same pair, for each task."""
+    pair = (z > 0).float() @ 2.0 ** torch.arange(MODULES)  # a number for each pair
+    same = (pair[:, None] == pair).float()
+    return same @ off / same.sum(1, keepdim=True)
+
+
+def written(seed: ArmSeed, n: int = 2000, kept: int = 100) -> Numbers:
     """What the hypernetwork's encoder writes for n held-out pairs, read in the basis of z, and how far it bends them.
 
     For `kept` of them, which part of the error lasts when the examples are drawn again.
     """
-    network = seed.run("hypernetwork").network()
-    known, new = seed.tasks("connected", 1000, 1), seed.tasks(None, n)
-    to = to_latent(known.z, network.code(known.context))
-    read = network.code(new.context) @ torch.linalg.inv(to)
+    encoder, new = Encoder(seed), seed.tasks(None, n)
+    some, read = Tasks(*(each[:kept] for each in new)), encoder.read(new.context)
     order = new.z.argsort(1, descending=True)  # stronger, weaker, the six others
     off = (read - new.z).gather(1, order)
-    mean = torch.cat([off[:, :2].mean(0), off[:, 2:].mean().expand(6)])
-    only_mean = new.z.scatter_add(1, order, mean.expand(n, -1))
+    mean = torch.cat([off[:, :2].mean(0), off[:, 2:].mean().expand(MODULES - 2)])
     ratio = 1 + off[:, 1] / new.z.gather(1, order)[:, 1]
     away, truly = (beyond(each, SUPPORTS["connected"]).sqrt() for each in (read, new.z))
-    asked, true = new.queries
-    pair = (new.z > 0).float() @ 2.0 ** torch.arange(MODULES)  # a number for each pair
-    same = (pair[:, None] == pair).float()
-    of_pair = same @ (read - new.z) / same.sum(1, keepdim=True)
-    r2 = [r_squared(network.executor(code @ to, asked), true) for code in (new.z, only_mean, new.z + of_pair, read)]
-    lasts, changing = lasting(network, seed.run("hypernetwork").teacher, to, new.z[:kept])
-    of_task = r_squared(network.executor((new.z[:kept] + lasts) @ to, asked[:kept]), true[:kept]).mean().item()
+    lasts, changing = lasting(encoder, some.z)
+    r2, of_task = encoder.r_squared(read, new), encoder.r_squared(some.z + lasts, some).mean()
     found = {
-        "R², true code": r2[0].mean().item(),
-        "R², its mean error only": r2[1].mean().item(),
-        "R², its pair's mean error only": r2[2].mean().item(),
-        "R², as written": r2[3].mean().item(),
+        "R², true code": encoder.r_squared(new.z, new).mean(),
+        "R², its mean error only": encoder.r_squared(new.z.scatter_add(1, order, mean.expand(n, -1)), new).mean(),
+        "R², its pair's mean error only": encoder.r_squared(new.z + mean_of_pairs(read - new.z, new.z), new).mean(),
+        "R², as written": r2.mean(),
         "R², its task's mean error only": of_task,
-        "share of the loss, task's mean error": (1 - of_task) / (1 - r2[3][:kept].mean().item()),
+        "share of the loss, task's mean error": (1 - of_task) / (1 - r2[:kept].mean()),
         "share of the squared error that changes with the examples": changing,
-        "stronger, written less true": mean[0].item(),
-        "weaker, written less true": mean[1].item(),
-        "each other, written less true": mean[2].item(),
-        "weaker, written / true, 5%": ratio.quantile(0.05).item(),
-        "weaker, written / true, 95%": ratio.quantile(0.95).item(),
-        "bent towards the support": 1 - (away.mean() / truly.mean()).item(),
-        "moved away": (away > truly).float().mean().item(),
+        "stronger, written less true": mean[0],
+        "weaker, written less true": mean[1],
+        "each other, written less true": mean[2],
+        "weaker, written / true, 5%": ratio.quantile(0.05),
+        "weaker, written / true, 95%": ratio.quantile(0.95),
+        "bent towards the support": 1 - away.mean() / truly.mean(),
+        "moved away": (away > truly).float().mean(),
     }
-    return {(name, ""): value for name, value in found.items()}
+    return {(name,): value for name, value in found.items()}
 
 
-def probes(seed: ArmSeed) -> Table:
-    """R^2 of linear probes of the code, on tasks of the support ("in") and on held-out pairs ("out").
+def probes(seed: ArmSeed) -> Numbers:
+    """R^2 of linear probes of the code by depth, fitted to tasks of the support: on others of these, and on held-out pairs.
 
-    Rows are "arm, state, place, depth"; what the answers of both arms give; and, without a network, those of a kernel regression
-    and the slopes of a plain one.
+    States are trained and untrained networks; and trained ones with the codes of the tasks shuffled.
     """
-    sets, table = (seed.tasks("connected", 2000, 1), seed.tasks("connected"), seed.tasks(None)), {}
-    z = [tasks.z for tasks in sets]
+    table, codes = {}, [tasks.z for tasks in seed.probed]
     generator = torch.Generator().manual_seed(seed.seed)
-    shuffled = [each[torch.randperm(len(each), generator=generator)] for each in z]
+    shuffled = [each[torch.randperm(len(each), generator=generator)] for each in codes]
     for arm in ("hypernetwork", "vanilla"):
         run = seed.run(arm)
         for state, network in (("trained", run.network()), ("untrained", run.config.network().requires_grad_(False))):
-            seen = [streams(network, tasks) for tasks in sets]
+            seen = [streams(network, tasks) for tasks in seed.probed]
             for place, depths in seen[0].items():
-                wanted = [(state, depth, z) for depth in range(len(depths))]
+                wanted = [(state, depth, codes) for depth in range(len(depths))]
                 wanted += [("shuffled", len(depths) - 1, shuffled)] if state == "trained" else []
                 for name, depth, true in wanted:
-                    at = [each[place][depth] for each in seen]
-                    inside, outside = probe(at[0], true[0], *zip(at[1:], true[1:]))
-                    row = f"{arm}, {name}, {place}, {depth}"
-                    table |= {(row, "in"): inside, (row, "out"): outside}
-    for of in ("vanilla", "hypernetwork", "kernel regression", "slopes"):
-        row = f"answers of {of}" if of in ARMS else of
-        table |= dict(zip([(row, "in"), (row, "out")], seed.legible_outside(of)))
+                    fitted, *others = zip((each[place][depth] for each in seen), true)
+                    table |= {(arm, name, place, depth, of): value for of, value in zip(PROBED, probe(*fitted, *others))}
     return table
 
 
-MEASURES = {
-    each.__name__: each for each in (floors, errors, mixtures, codes, best_codes, unstructured, written, probes)
-}  # the first level of the shipped table
+def probes_of_answers(seed: ArmSeed) -> Numbers:
+    """The same from the answers of both arms; and, without a network, of a kernel regression, or the slopes of a plain one."""
+    sources = ("vanilla", "hypernetwork", "kernel regression", "slopes")
+    return {(source, of): value for source in sources for of, value in zip(PROBED, seed.legible_outside(source))}
 
 
-def load_table() -> pd.DataFrame:
-    """The shipped values (measure, row, column) by seed."""
-    return pd.read_csv(shipped_file(SHIPPED), index_col=[0, 1, 2], keep_default_na=False)
+TABLES = {
+    "floors": Table(("solver",), floors),
+    "blends": Table(("strength",), blended),
+    "errors": Table(("solver", "measure"), errors),
+    "mixtures": Table(("solver", "fitted", "tasks"), mixtures),
+    "codes": Table(("arm", "support", "code", "measure"), codes),
+    "best_codes": Table(("arm", "measure"), best_codes),
+    "unstructured": Table(("code",), unstructured),
+    "written": Table(("measure",), written),
+    "probes": Table(("arm", "state", "place", "depth", "tasks"), probes),
+    "probes_of_answers": Table(("source", "tasks"), probes_of_answers),
+}
+
+
+def measured(name: str) -> pd.DataFrame:
+    """The rows of a table, measured on the shipped runs: its columns, `seed` and `value`."""
+    return tidy.measured(TABLES[name], {seed: ArmSeed(seed) for seed in SEEDS})
+
+
+def load_tables() -> dict[str, pd.DataFrame]:
+    """The shipped tables by name, a column a seed; FileNotFoundError or ValueError where one is missing or damaged."""
+    return {name: tidy.read_table(shipped_file(SHIPPED.format(name))) for name in TABLES}

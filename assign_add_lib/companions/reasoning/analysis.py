@@ -1,6 +1,9 @@
-"""Inside a looped arm: values iteration by iteration, wrong values put in, what heads read and move, exchanges, and waves."""
+"""Inside a looped arm: wrong values put in, what heads read and move, what is read in their stead, and waves.
 
-from collections.abc import Callable, Sequence
+A *last* node is looked at one iteration before its value is computed, when all that it needs is known.
+"""
+
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 import torch
@@ -8,9 +11,12 @@ from torch import Tensor
 
 from ...analysis.fourier import remove
 from .data import FACTORS, FAN_IN, Graphs, Vocabulary, write
-from .model import Layer, Network, iterate, passed_on
+from .model import Alter, Layer, Network, iterate, passed_on, run
 from .training import TOKENS_PASS, at_definitions, iterations
 
+HEADS_READ = (
+    "blocks.{}.attn.hook_z"  # the site of what the heads of a layer, counted from 0, read: (graph, position, head, d_head)
+)
 MENTIONS = ("all", "own", "other")  # which of them layer 1 does not read
 
 
@@ -38,25 +44,63 @@ def disturbed(network: Network, arm: str, graphs: Graphs, at: int, share: float,
     return torch.cat([torch.where(hit, wrong, own)[None], after])
 
 
+def before_the_last(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
+    """Graphs one iteration before their last node is computed: the tokens (graph, position, 4), and places in its equation.
+
+    These are where it is defined, (graph,), and where its operands stand, (graph, FAN_IN); of an operand that it does not
+    have, the place of the definition.
+    """
+    tokens, states, row = write(graphs), graphs.states(), torch.arange(len(graphs.names))
+    depth, here = graphs.depths[:, -1], tokens.definitions[:, -1]
+    factors = tokens.holding(states[depth - 1, row], states[(depth - 2).clamp(min=0), row])
+    missing = torch.arange(FAN_IN) - graphs.adds[:, -1:]
+    return factors, here, here[:, None] + 2 * missing.clamp(max=0)
+
+
+def value_at(network: Network, factors: Tensor, here: Tensor, alter: Alter | None = None) -> Tensor:
+    """The values (graph,) that one iteration on tokens (graph, position, 4), altered at some sites, writes at `here` (graph,)."""
+    ended = run(network, factors, alter or {})["ln_final.hook_normalized"]
+    return network.value(ended[torch.arange(len(here)), here]).argmax(1)
+
+
+def readings(network: Network, factors: Tensor, layer: int, places: Tensor) -> Tensor:
+    """What the heads of a layer, counted from 0, read at `places` (graph,): (graph, head, d_head)."""
+    return run(network, factors)[HEADS_READ.format(layer)][torch.arange(len(places)), places]
+
+
+def exchange(layer: int, heads: Collection[int], places: Tensor, given: Tensor) -> Alter:
+    """Heads of a layer read at `places` (graph,) what is given, (graph, head, d_head), or (1, head, d_head) for all graphs."""
+    at = torch.arange(len(places))[:, None], places[:, None], torch.tensor(heads, dtype=torch.long)
+    return {HEADS_READ.format(layer): lambda read: read.index_put(at, given[:, heads].expand(len(places), -1, -1))}
+
+
+def silence(layer: int, heads: Collection[int], real: Tensor) -> Alter:
+    """Heads of a layer read everywhere their mean over the real tokens (graph, position) of all graphs."""
+
+    def at_mean(read: Tensor) -> Tensor:
+        chosen = torch.tensor([head in heads for head in range(read.shape[2])])
+        return torch.where(chosen[:, None], read[real].mean(0), read)
+
+    return {HEADS_READ.format(layer): at_mean}
+
+
 def last_equation(graphs: Graphs, operands: Tensor) -> Graphs:
     """The same graphs with other operands of the last node, (graph, FAN_IN)."""
-    changed = graphs.operands.clone()
+    changed, depths = graphs.operands.clone(), graphs.depths.clone()
     changed[:, -1] = operands
-    depths = graphs.depths.clone()
-    there = operands >= 0
-    depths[:, -1] = 1 + torch.where(there, depths.gather(1, operands.clamp(min=0)), 0).amax(1)
+    depths[:, -1] = 1 + torch.where(operands >= 0, depths.gather(1, operands.clamp(min=0)), 0).amax(1)
     return graphs._replace(operands=changed, depths=depths)
 
 
 @torch.no_grad()
-def head_outputs(network: Network, factors: Tensor) -> Tensor:
-    """What each head of a block adds to the stream, (layer, graph, head, position, d_model), from tokens (graph, position, 4)."""
-    resid, found = network.embed(factors), []
-    for layer in network.blocks[0].layers:
-        read = layer.read(resid)
-        found.append(torch.einsum("ghpd,mhd->ghpm", read, layer.out.weight.unflatten(1, (layer.heads, -1))))
-        resid = layer.add(resid, read)
-    return torch.stack(found)
+def head_outputs(network: Network, factors: Tensor, here: Tensor) -> Tensor:
+    """What each head of a block adds to the stream at `here` (graph,), (graph, layer, head, d_model)."""
+    found, row = [], torch.arange(len(here))
+    sites = run(network, factors)
+    for number, layer in enumerate(network.blocks[0].layers):
+        out = layer.out.weight.unflatten(1, (layer.heads, -1))
+        found.append(torch.einsum("ghd,mhd->ghm", sites[HEADS_READ.format(number)][row, here], out))
+    return torch.stack(found, 1)
 
 
 @torch.no_grad()
@@ -67,24 +111,18 @@ def operand_variances(network: Network, graphs: Graphs) -> Tensor:
     others fixed; the variance of the head's output over these is summed over its directions, and a mean over graphs.  All
     earlier nodes hold their values, the last one none.
     """
-    nodes, variances = graphs.names.shape[1], []
-    held = graphs.solution.clone()
-    held[:, -1] = graphs.vocabulary.empty
-    fixed = graphs.operands[:, -1]
-    for operand in range(fixed.shape[1]):
+    fixed, others, variances = graphs.operands[:, -1], torch.arange(graphs.names.shape[1] - 1), []
+    held = graphs.solution.index_fill(1, torch.tensor(graphs.names.shape[1] - 1), graphs.vocabulary.empty)
+    for operand in range(FAN_IN):
         outputs = []
-        for node in range(nodes - 1):
+        for node in others:
             tokens = write(last_equation(graphs, fixed.index_fill(1, torch.tensor(operand), node)))
-            here = tokens.definitions[:, -1]
-            found = head_outputs(network, tokens.holding(held, held))
-            outputs.append(found[:, torch.arange(len(here)), :, here])  # (graph, layer, head, d_model)
-        outputs = torch.stack(outputs)
-        allowed = (fixed[:, None] != torch.arange(nodes - 1)[:, None]).all(2) | (
-            fixed[:, operand, None] == torch.arange(nodes - 1)
-        )  # (graph, node): each stands in once, other operands never twice
-        weight = (allowed / allowed.sum(1, keepdim=True)).T[:, :, None, None, None]
-        mean = (outputs * weight).sum(0)
-        variances.append(((outputs - mean).square() * weight).sum((0, 1, 4)) / len(fixed))
+            outputs.append(head_outputs(network, tokens.holding(held, held), tokens.definitions[:, -1]))
+        outputs = torch.stack(outputs)  # (node, graph, layer, head, d_model)
+        free = (fixed[:, None] != others[:, None]).all(2) | (fixed[:, operand, None] == others)  # (graph, node)
+        weight = (free / free.sum(1, keepdim=True)).T[:, :, None, None, None]
+        spread = (outputs - (outputs * weight).sum(0)).square()
+        variances.append((spread * weight).sum((0, 1, 4)) / len(fixed))
     return torch.stack(variances, 2)
 
 
@@ -104,103 +142,21 @@ def factor_gains(network: Network, layer: Layer) -> Tensor:
     return torch.stack(ratios, 1)
 
 
-def before_the_last(graphs: Graphs, others: Graphs | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Graphs one iteration before their last node is computed: the tokens (graph, position, 4), and places in its equation.
-
-    These are where it is defined, (graph,), and where its operands stand, (graph, FAN_IN); of an operand that it does not
-    have, the place of the definition.  With `others`, the same graphs with other numbers, definitions hold what they hold
-    in the one, and operands of equations what they hold in the other.
-    """
-    tokens, row, depth = write(graphs), torch.arange(len(graphs.names)), graphs.depths[:, -1]
-    beside = (others or graphs).states()[(depth - 2).clamp(min=0), row]
-    factors = tokens.holding(graphs.states()[depth - 1, row], beside)
-    here = tokens.definitions[:, -1]
-    missing = torch.arange(FAN_IN) - graphs.adds[:, -1:]
-    return factors, here, here[:, None] + 2 * missing.clamp(max=0)
-
-
-def _entering(network: Network, graphs: Graphs, layer: int) -> tuple[Layer, Tensor]:
-    """A layer, counted from 0, and the stream (graph, position, d_model) that enters it before the last node is computed."""
-    factors, *_ = before_the_last(graphs)
-    resid, layers = network.embed(factors), network.blocks[0].layers
-    for each in layers[:layer]:
-        resid = each(resid)
-    return layers[layer], resid
-
-
-@torch.no_grad()
-def readings(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Tensor:
-    """What the heads of a layer, counted from 0, read at `places` (graph,) before the last: (graph, head, d_head)."""
-    reader, resid = _entering(network, graphs, layer)
-    return reader.read(resid)[torch.arange(len(places)), :, places]
-
-
-@torch.no_grad()
-def last_values(network: Network, factors: Tensor, here: Tensor) -> Tensor:
-    """The values (graph,) that one iteration writes at `here` (graph,), from tokens (graph, position, 4)."""
-    return network.value(network(network.embed(factors))[torch.arange(len(here)), here]).argmax(1)
-
-
-@torch.no_grad()
-def weights_at(network: Network, graphs: Graphs, layer: int, places: Tensor) -> Tensor:
-    """The attention weights (graph, head, key) of a layer, counted from 0, at `places` (graph,) before the last."""
-    reader, resid = _entering(network, graphs, layer)
-    q, k, _ = reader.queries_keys_values(resid)
-    scores = q @ k.mT / q.shape[-1] ** 0.5 + reader.mask(q.shape[2], k.shape[2])
-    return scores[torch.arange(len(places)), :, places].softmax(-1)
-
-
-def _last_value(network: Network, graphs: Graphs, layer: int, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """The value (graph,) that the last node gets as what a layer reads, (graph, head, position, d_head), is changed."""
-    factors, here, _ = before_the_last(graphs)
-    resid = network.embed(factors)
-    for number, each in enumerate(network.blocks[0].layers):
-        read = each.read(resid)
-        resid = each.add(resid, change(read) if number == layer else read)
-    return network.value(network.blocks[0].norm(resid)[torch.arange(len(here)), here]).argmax(1)
-
-
-@torch.no_grad()
-def with_readings(network: Network, graphs: Graphs, layer: int, heads: Sequence[int], places: Tensor, given: Tensor) -> Tensor:
-    """The value (graph,) that the last node gets as heads of a layer read at `places` (graph,) what is given.
-
-    `given` is (graph, head, d_head), or (1, head, d_head) for all; all that follows the heads is computed anew.
-    """
-    at = torch.arange(len(places))[:, None], torch.tensor(heads, dtype=torch.long), places[:, None]
-    return _last_value(network, graphs, layer, lambda read: read.index_put(at, given[:, heads].expand(len(places), -1, -1)))
-
-
-@torch.no_grad()
-def silenced(network: Network, graphs: Graphs, layer: int, heads: Sequence[int]) -> Tensor:
-    """The value (graph,) that the last node gets as heads of a layer, counted from 0, read everywhere their mean over graphs."""
-    real = write(graphs).real[:, None, :, None]
-    chosen = torch.tensor([head in heads for head in range(network.blocks[0].layers[layer].heads)])
-
-    def at_mean(read):
-        mean = (read * real).sum((0, 2), keepdim=True) / real.sum()
-        return torch.where(chosen[:, None, None], mean, read)
-
-    return _last_value(network, graphs, layer, at_mean)
-
-
-@torch.no_grad()
 def without_mentions(network: Network, graphs: Graphs, which: str = "all") -> Tensor:
     """The values (graph, node) that a network passing tokens on ends with, as layer 1 reads no earlier mention of a node.
 
     A mention is an operand of an equation; a token still reads itself, and all definitions.  `which` of MENTIONS are not
     read: all, those of the node that the reading token stands for, or those of other nodes.
     """
-    tokens, depth = write(graphs), graphs.depth
+    tokens, depth, held = write(graphs), graphs.depth, []
     mention, same = (tokens.node >= 0) & ~tokens.defines, tokens.node[:, :, None] == tokens.node[:, None]
     kept = {"all": torch.zeros_like(same), "own": ~same, "other": same}[which]
-    hidden = mention[:, None] & ~torch.eye(mention.shape[1], dtype=torch.bool) & ~kept
-    block, factors, held = network.blocks[0], tokens.factors, []
-    first, last = block.layers
+    hidden = mention[:, None] & ~torch.eye(mention.shape[1], dtype=torch.bool) & ~kept  # (graph, query, key)
+    alter = {"blocks.0.attn.hook_attn_scores": lambda scores: scores.masked_fill(hidden[:, None], -torch.inf)}
+    factors = tokens.factors
     for _ in range(int(depth.max())):
-        resid = network.embed(factors)
-        resid = last(first.add(resid, first.read(resid, hidden=hidden)))
-        factors = network.tokens(block.norm(resid))
-        held.append(at_definitions(factors[..., 3:], tokens)[..., 0])
+        factors = network.tokens(run(network, factors, alter)["ln_final.hook_normalized"])
+        held.append(factors[..., 3].gather(1, tokens.definitions))
     return torch.stack(held)[depth - 1, torch.arange(len(depth))]
 
 
@@ -208,51 +164,48 @@ def all_pairs(vocabulary: Vocabulary) -> Graphs:
     """`x = a, y = b, a ADD b = c` for all numbers x and y, in rows x P + y: modulus² graphs of three nodes."""
     P = vocabulary.modulus
     x, y = torch.cartesian_prod(torch.arange(P), torch.arange(P)).T
-    n, zero = len(x), torch.zeros_like(x)
-    operands = torch.tensor([[-1, -1, -1], [-1, -1, -1], [0, 1, -1]]).repeat(n, 1, 1)
-    return Graphs(
-        torch.arange(3).repeat(n, 1), torch.stack([x, y, zero], 1), operands, torch.tensor([1, 1, 2]).repeat(n, 1), vocabulary
-    )
+    operands = torch.tensor([[-1, -1, -1], [-1, -1, -1], [0, 1, -1]]).expand(P * P, -1, -1)
+    names, depths = (torch.tensor(each).expand(P * P, -1) for each in ([0, 1, 2], [1, 1, 2]))
+    return Graphs(names, torch.stack([x, y, torch.zeros_like(x)], 1), operands, depths, vocabulary)
 
 
 @torch.no_grad()
-def along_the_sum(network: Network) -> dict[str, Tensor]:
+def along_the_sum(network: Network, alter: Alter | None = None) -> dict[str, Tensor]:
     """What stands at the sum of two nodes when all values but its own are known, by x and y: (P, P, directions) each.
 
     The stream before and after the last layer's attention, its neurons before and after the ReLU, and the logits of the
-    numbers.
+    numbers; altered at some sites.
     """
-    vocabulary_size = len(network.embeddings[FACTORS.index("variable")].weight) - 1
-    P = len(network.embeddings[FACTORS.index("value")].weight) - 2
-    graphs = all_pairs(Vocabulary(P, vocabulary_size))
-    tokens, held = write(graphs), graphs.solution.clone()
-    held[:, -1] = P
-    here = tokens.definitions[0, -1]
-    first, last = network.blocks[0].layers
-    before = first(network.embed(tokens.holding(held, held)))
-    mixed = before + last.out(last.read(before).transpose(1, 2).flatten(2))
-    neurons = last.mlp[0](last.norm_mlp(mixed))
-    logits = network.value(network.blocks[0].norm(last(before)))[..., :P]
-    found = {"stream before": before, "stream after": mixed, "neurons": neurons, "after the ReLU": neurons.relu()}
-    found["logits"] = logits
-    return {name: each[:, here].unflatten(0, (P, P)) for name, each in found.items()}
+    P, names = (len(network.embeddings[FACTORS.index(name)].weight) for name in ("value", "variable"))
+    graphs = all_pairs(Vocabulary(P - 2, names - 1))
+    tokens, held = write(graphs), graphs.solution.index_fill(1, torch.tensor(2), P - 2)
+    sites = run(network, tokens.holding(held, held), alter or {})
+    found = {
+        "stream before": sites["blocks.0.hook_resid_post"],
+        "stream after": sites["blocks.1.hook_resid_mid"],
+        "neurons": sites["blocks.1.mlp.hook_pre"],
+        "after the ReLU": sites["blocks.1.mlp.hook_post"],
+        "logits": network.value(sites["ln_final.hook_normalized"])[..., : P - 2],
+    }
+    return {name: each[:, tokens.definitions[0, -1]].unflatten(0, (P - 2, P - 2)) for name, each in found.items()}
 
 
-@torch.no_grad()
 def sums_without(network: Network, removed: Sequence[int], order: Tensor | None = None) -> Tensor:
     """The sums (P, P) that a network gives where its last neurons have lost the waves of these frequencies, of x and of y.
 
     They are taken from what enters the ReLU; all else is as in `along_the_sum`.  The waves are those along the numbers in
     this `order` (P,), by default their own.
     """
-    found, block = along_the_sum(network), network.blocks[0]
-    neurons = found["neurons"]
-    order = torch.arange(len(neurons)) if order is None else order
-    back = order.argsort()
-    for _ in range(2):  # along x, then along y
-        neurons = remove(neurons[order], removed)[back].transpose(0, 1)
-    last = block.layers[-1]
-    return network.value(block.norm(found["stream after"] + last.mlp[2](neurons.relu())))[..., : len(neurons)].argmax(2)
+
+    def without(neurons: Tensor) -> Tensor:
+        P = round(len(neurons) ** 0.5)
+        along = torch.arange(P) if order is None else order
+        table = neurons.unflatten(0, (P, P))
+        for _ in range(2):  # along x, then along y
+            table = remove(table[along], removed)[along.argsort()].transpose(0, 1)
+        return table.flatten(0, 1)
+
+    return along_the_sum(network, {"blocks.1.mlp.hook_pre": without})["logits"].argmax(2)
 
 
 def best_frequencies(table: Tensor) -> Tensor:

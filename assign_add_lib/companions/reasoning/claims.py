@@ -11,11 +11,12 @@ far arms carry that did not learn the size of training, and one asks for shares 
 chapter names them.  The row about waves had another number, which a table of all sums would have met as well.
 """
 
+from collections.abc import Callable, Mapping
+
 import pandas as pd
 
 from ...engine.scoreboard import Claim
-from .findings import best_frequency, collecting, counting, followed, gains, kept, moved_at, of_its_own, small, untouched
-from .tables import load_table
+from .tables import load_tables
 from .training import TOKENS_PASS
 
 SOURCE = "reasoning"
@@ -23,43 +24,105 @@ GROUP, PAPER, OURS = "Reasoning in a loop", "2510.14095", "chapter 14"
 FULL = "14_reasoning: The full runs"
 SEEN = ("seed-0",)  # where chapter 14 found what is claimed of the others
 ALL = ("seed-0", "seed-1", "seed-2")  # known when the level was set: a count
+MOST = 0.9  # heads carry all operands if they move all of them in so many graphs, none if the sum stays in so many
+
+Tables = Mapping[str, pd.Series]  # the tables of one seed
 
 
-def sources() -> dict[str, dict[str, pd.Series]]:
-    """The shipped measures (measure, row, column) of each seed."""
-    tables = load_table().sort_index()
-    return {SOURCE: {name: tables[name] for name in tables}}
+def sources() -> dict[str, dict[str, Tables]]:
+    """The shipped tables of each seed."""
+    tables = load_tables()
+    return {SOURCE: {name: {table: found[name] for table, found in tables.items()} for name in ALL}}
 
 
 def _solved(arm: str, times: int):
-    return lambda seed: seed["accuracy", arm, f"graphs, {times} times"]
+    return lambda seed: seed["accuracy"][arm, times, "graphs"]
 
 
 def _gain(one: str, other: str, times: int):
     return lambda seed: _solved(one, times)(seed) - _solved(other, times)(seed)
 
 
-def _amplified(seed) -> float:
+def _of_both(measure: Callable[[Tables, str], float], worst=min):
+    """What a measure of an arm gives for the two that pass tokens on: the worse of the two."""
+    return lambda seed: worst(measure(seed, arm) for arm in TOKENS_PASS)
+
+
+def _amplified(seed: Tables) -> float:
     """How much more of the values than of the names the head of layer 2 moves that moves most of the values."""
-    heads = gains(seed, "corrected").loc[2]
+    heads = seed["gains"]["corrected", 2].unstack("factor")
     best = heads.loc[heads["value"].idxmax()]
     return best["value"] / best["variable"]
 
 
-def _of_both(measure, worst=min):
-    """What a measure (seed, arm) gives for the two arms that pass tokens on: the worse of the two."""
-    return lambda seed: worst(measure(seed, arm) for arm in TOKENS_PASS)
-
-
-def _in_waves(seed, arm: str) -> float:
+def _in_waves(seed: Tables, arm: str) -> float:
     """How many more sums are right with three frequencies alone than with three along numbers in random orders."""
-    right = seed["waves", f"{arm}, neurons with 3 frequencies"]
+    right = seed["largest_frequencies"][arm, 3]
     return right["right"] - right["right, relabelled"]
 
 
-def _differing(seed) -> float:
-    moved = moved_at(seed, "corrected")
-    return min(moved["definition"], moved["mentions"], 1 - moved["operand"])
+def moved(seed: Tables, arm: str, operands: str) -> pd.Series:
+    """The share of sums in which these operands moved, as groups of heads of layer 2 were exchanged at the sum, (size, heads)."""
+    return seed["exchanges"][arm, 2].xs(operands, level="moved")
+
+
+def _followed(seed: Tables, arm: str) -> float:
+    """The least share of sums that follow an operand as layer 1 reads there what it reads in another run."""
+    shares = seed["exchanges_at_operands"][arm].unstack("moved")
+    return min(shares.loc[operand, str(operand)].min() for operand in shares.index.unique("operand"))
+
+
+def collecting(seed: Tables, arm: str) -> tuple[int, str]:
+    """The smallest group of heads of layer 2 that moves all operands in MOST of the graphs, (size, heads); of equals the best."""
+    many = moved(seed, arm, "all")
+    many = many[many >= MOST]
+    return many.loc[many.index.get_level_values("size").min() :].groupby("size").idxmax().iloc[0]
+
+
+def _of_its_own(seed: Tables, arm: str) -> float:
+    """The largest share of sums in which one head of layer 2 alone, exchanged at the sum, moves one operand and no other."""
+    return max(moved(seed, arm, operand)[1].max() for operand in "123")
+
+
+def shifted(seed: Tables, arm: str) -> pd.Series:
+    """The least share of sums right as a head is shifted from the mean of nodes that add n to that of nodes that add m."""
+    right = seed["counts"][arm].xs(("shift", "right"), level=("kind", "measure")).drop("all", level="heads")
+    others = right[right.index.get_level_values("told") != right.index.get_level_values("adds")]
+    return others.groupby(["layer", "heads"]).min()
+
+
+def _counting(seed: Tables, arm: str) -> float:
+    """The least share of sums right as a head of layer 2 is shifted that carries no number: exchanged, it leaves the sums."""
+    stays = moved(seed, arm, "none")[1]
+    return min(shifted(seed, arm)[2][stays >= MOST], default=1.0)
+
+
+def moved_at(seed: Tables, arm: str) -> pd.Series:
+    """The share of sums that move as an older, mentioned operand's value is changed at its definition, operand, mentions."""
+    return seed["sources"][arm, "mentioned"].xs("moves", level="measure")[["definition", "operand", "mentions"]]
+
+
+def _differing(seed: Tables) -> float:
+    shares = moved_at(seed, "corrected")
+    return min(shares["definition"], shares["mentions"], 1 - shares["operand"])
+
+
+def _small(seed: Tables, arm: str) -> float:
+    """The largest variance of a head of layer 1 at the sum, as a share of the largest of layer 2."""
+    variance = seed["variances"][arm].xs("variance", level="measure")
+    return variance[1].max() / variance[2].max()
+
+
+def _best_frequency(seed: Tables, arm: str) -> float:
+    """A neuron's share of variance at its best frequency, the median, less the same with the numbers relabelled."""
+    waves = seed["waves"][arm, "neurons"]
+    return waves["best frequency"] - waves["best frequency, relabelled"]
+
+
+def _kept(seed: Tables) -> float:
+    """The largest change, in eight rounds, of the share of nodes that the discrete arm has right after some were made wrong."""
+    rows = seed["recovery"]["discrete"].unstack("later")
+    return (rows[8] - rows[0]).abs().max()
 
 
 # fmt: off
@@ -83,12 +146,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("it stays solved", GROUP, OURS,
           "A solved graph stays solved when the discrete loop goes on.",
           "share of nodes right 16 iterations after the depth, less that at the depth, corrected arm",
-          lambda seed: seed["iteration", "corrected", "+16 iterations"] - seed["iteration", "corrected", "+0 iterations"],
+          lambda seed: seed["by_iteration"]["corrected", 16] - seed["by_iteration"]["corrected", 0],
           -0.01, of=SOURCE, where="14_reasoning: Round by round"),
     Claim("wrong values are mended", GROUP, OURS,
           "The corrected arm recovers, over the rounds that follow, from wrong values at one of them.",
           "share of nodes right 8 iterations after 20% of the values were made wrong",
-          lambda seed: seed["recovery", "corrected, 20% wrong", "8 later"], 0.98, of=SOURCE,
+          lambda seed: seed["recovery"]["corrected", 20, 8], 0.98, of=SOURCE,
           where="14_reasoning: Wrong values"),
     Claim("values move in layer 2", GROUP, PAPER,
           "Layer 2 retrieves values: its OV map amplifies that factor.",
@@ -101,20 +164,21 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("layer 1 looks up at the operands", GROUP, OURS,
           "Layer 1 brings an operand's number to the operand's own token.",
           "least share of sums that follow an operand as layer 1 is exchanged there, over both arms",
-          _of_both(followed), 0.9, of=SOURCE, where="14_reasoning: Inside", seen=SEEN),
+          _of_both(_followed), 0.9, of=SOURCE, where="14_reasoning: Inside", seen=SEEN),
     Claim("and not at the sum", GROUP, OURS,
           "At the sum it moves no number.",
           "share of sums that stay as layer 1 is exchanged at the sum, the lower of both arms",
-          _of_both(untouched), 0.95, of=SOURCE, where="14_reasoning: Inside", seen=SEEN),
+          _of_both(lambda seed, arm: seed["exchanges"][arm, 1, 4, "all", "none"]), 0.95, of=SOURCE,
+          where="14_reasoning: Inside", seen=SEEN),
     Claim("two heads of layer 2 collect", GROUP, OURS,
           "Two heads of layer 2 carry all operands.",
           "heads of the smallest group of layer 2 that moves all operands in 0.9 of the graphs, the higher of both arms",
-          _of_both(lambda seed, arm: len(collecting(seed, arm).split(" and ")), max), 2, at_most=True, of=SOURCE,
+          _of_both(lambda seed, arm: collecting(seed, arm)[0], max), 2, at_most=True, of=SOURCE,
           where="14_reasoning: A head for each operand?", seen=SEEN),
     Claim("no head for each operand", GROUP, OURS,
           "No head of layer 2 has one operand of its own.",
           "largest share of sums in which one head exchanged moves one operand alone, the higher of both arms",
-          _of_both(of_its_own, max), 0.5, at_most=True, of=SOURCE,
+          _of_both(_of_its_own, max), 0.5, at_most=True, of=SOURCE,
           where="14_reasoning: A head for each operand?", seen=SEEN),
     Claim("the discrete arm takes the operand's own", GROUP, OURS,
           "In the discrete arm the sum takes an older operand's number from the operand's own token.",
@@ -128,24 +192,24 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("large shares of nothing", GROUP, OURS,
           "At the sum the heads of layer 1 vary with the operands next to not at all.",
           "largest variance in layer 1, of the largest in layer 2, the higher of both arms",
-          _of_both(small, max), 0.01, at_most=True, of=SOURCE,
+          _of_both(_small, max), 0.01, at_most=True, of=SOURCE,
           where="14_reasoning: A share of variance, its null, and its size", seen=SEEN),
     Claim("a head counts", GROUP, OURS,
           "A head of layer 2 that carries no number tells how many operands there are.",
           "least share of sums right as such a head is shifted to another count, the higher of both arms",
-          _of_both(counting, max), 0.5, at_most=True, of=SOURCE, where="14_reasoning: Heads that count", seen=SEEN),
+          _of_both(_counting, max), 0.5, at_most=True, of=SOURCE, where="14_reasoning: Heads that count", seen=SEEN),
     Claim("neurons follow waves", GROUP, OURS,
           "Single neurons of the last MLP follow single waves.",
           "share of variance at the best frequency, the median neuron, less the same relabelled, the lower of both arms",
-          _of_both(best_frequency), 0.15, of=SOURCE, where="14_reasoning: Adding, in waves?", seen=SEEN),
+          _of_both(_best_frequency), 0.15, of=SOURCE, where="14_reasoning: Adding, in waves?", seen=SEEN),
     Claim("three frequencies suffice", GROUP, OURS,
           "Three of the five frequencies carry nearly all sums of two.",
           "share of sums of two right with three frequencies, the lower of both arms",
-          _of_both(lambda seed, arm: seed["waves", f"{arm}, neurons with 3 frequencies", "right"]), 0.9, of=SOURCE,
+          _of_both(lambda seed, arm: seed["largest_frequencies"][arm, 3, "right"]), 0.9, of=SOURCE,
           where="14_reasoning: Adding, in waves?", seen=SEEN),
     Claim("the discrete arm keeps what it holds", GROUP, OURS,
           "A wrong value stays in the discrete arm.",
           "largest change, in eight rounds, of the share of nodes right after some were made wrong",
-          kept, 0.01, at_most=True, of=SOURCE, where="14_reasoning: Wrong values", seen=SEEN),
+          _kept, 0.01, at_most=True, of=SOURCE, where="14_reasoning: Wrong values", seen=SEEN),
 )
 # fmt: on

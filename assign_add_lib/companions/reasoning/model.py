@@ -4,7 +4,8 @@ Four apply one block as often as the graph is deep; the two others stack blocks 
 or write the solution down token by token.  What is told apart is what passes from one iteration to the next.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,13 @@ LAYERS = 2  # of a block
 REACH = 16  # distances from REACH on share one bias
 
 Past = list[tuple[Tensor, Tensor]]  # keys and values (graph, head, position, d_head) that each layer has seen
+At = Callable[[str, Tensor], Tensor]  # called with the name and the value of a site, it gives the value that goes on
+Alter = Mapping[str, Callable[[Tensor], Tensor]]  # what is made of the values at some sites, by their names
+
+
+def unchanged(site: str, value: Tensor) -> Tensor:
+    """The value as it is."""
+    return value
 
 
 class Layer(nn.Module):
@@ -50,28 +58,30 @@ class Layer(nn.Module):
         """Of each token (graph, position, d_model), as (3, graph, head, position, d_head)."""
         return self.qkv(self.norm_attention(resid)).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
 
-    def read(self, resid: Tensor, past: Past | None = None, hidden: Tensor | None = None) -> Tensor:
-        """What each head reads, (graph, head, position, d_head); after `past`, if given, to which keys and values are added.
+    def forward(self, resid: Tensor, past: Past | None = None, at: At = unchanged) -> Tensor:
+        """(graph, position, d_model) -> the same; after `past`, if given, to which keys and values are added.
 
-        `hidden` (graph, query, key), if given, says what a query does not read.
+        `at` is called with the name and the value of each site, and says what goes on from there.
         """
         q, k, v = self.queries_keys_values(resid)
         if past is not None:
             k, v = (torch.cat(pair, 2) for pair in zip(past.pop(0), (k, v)))
             past.append((k, v))
         mask = self.mask(q.shape[2], k.shape[2])
-        if hidden is not None:
-            mask = mask.masked_fill(hidden[:, None], -torch.inf)
-        return scaled_dot_product_attention(q, k, v, mask)
+        if at is unchanged:  # the same, faster
+            z = scaled_dot_product_attention(q, k, v, mask)
+        else:
+            scores = at("attn.hook_attn_scores", q @ k.mT / q.shape[-1] ** 0.5 + mask)  # (graph, head, query, key)
+            z = at("attn.hook_pattern", scores.softmax(-1)) @ v
+        z = at("attn.hook_z", z.transpose(1, 2))  # (graph, position, head, d_head)
+        resid = at("hook_resid_mid", resid + self.out(z.flatten(2)))
+        before, relu, after = self.mlp
+        neurons = at("mlp.hook_pre", before(self.norm_mlp(resid)))
+        return at("hook_resid_post", resid + after(at("mlp.hook_post", relu(neurons))))
 
-    def add(self, resid: Tensor, read: Tensor) -> Tensor:
-        """The stream (graph, position, d_model) with what heads read (graph, head, position, d_head), and what the MLP makes."""
-        resid = resid + self.out(read.transpose(1, 2).flatten(2))
-        return resid + self.mlp(self.norm_mlp(resid))
 
-    def forward(self, resid: Tensor, past: Past | None = None) -> Tensor:
-        """(graph, position, d_model) -> the same."""
-        return self.add(resid, self.read(resid, past))
+def _in_layer(number: int, at: At) -> At:
+    return lambda site, value: at(f"blocks.{number}.{site}", value)
 
 
 class Block(nn.Module):
@@ -82,11 +92,11 @@ class Block(nn.Module):
         self.layers = nn.ModuleList(Layer(d_model, heads, d_mlp, mimetic) for _ in range(LAYERS))
         self.norm = nn.LayerNorm(d_model)
 
-    def forward(self, resid: Tensor, past: Past | None = None) -> Tensor:
-        """(graph, position, d_model) -> the same, normalised."""
-        for layer in self.layers:
-            resid = layer(resid, past)
-        return self.norm(resid)
+    def forward(self, resid: Tensor, past: Past | None = None, at: At = unchanged) -> Tensor:
+        """(graph, position, d_model) -> the same, normalised; what `at` is called with begins with the layer's number."""
+        for number, layer in enumerate(self.layers):
+            resid = layer(resid, past, at if at is unchanged else _in_layer(number, at))
+        return at("ln_final.hook_normalized", self.norm(resid))
 
 
 class Network(nn.Module):
@@ -127,6 +137,24 @@ class Network(nn.Module):
         layers = [layer for block in self.blocks for layer in block.layers]
         empty = [layer.bias.new_zeros(graphs, layer.heads, 0, layer.out.in_features // layer.heads) for layer in layers]
         return [(each, each) for each in empty]
+
+
+@torch.no_grad()
+def run(network: Network, factors: Tensor, alter: Alter = MappingProxyType({})) -> dict[str, Tensor]:
+    """What stands at each site of one iteration of a looped network on tokens (graph, position, 4), by TransformerLens' names.
+
+    What `alter` gives at some sites goes on from there: `{"blocks.1.attn.hook_z": function}`.  ValueError for no site.
+    """
+    sites: dict[str, Tensor] = {}
+
+    def at(site: str, value: Tensor) -> Tensor:
+        sites[site] = alter[site](value) if site in alter else value
+        return sites[site]
+
+    network.blocks[0](at("hook_embed", network.embed(factors)), at=at)
+    if unknown := set(alter) - set(sites):
+        raise ValueError(f"there is no site {min(unknown)}; there are: {', '.join(sites)}")
+    return sites
 
 
 def passed_on(network: Network, ended: Tensor, discrete: bool) -> Tensor:

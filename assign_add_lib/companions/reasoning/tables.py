@@ -1,23 +1,26 @@
-"""What chapter 14 measures of what the arms do, and a list of all it measures: tables (row, column) of one seed."""
+"""What chapter 14 measures of what the arms do, and the list of all its tables.
 
-from itertools import product
+A measure takes a `ReasoningSeed` and gives numbers by their entries in the columns of its table, see TABLES.
+"""
 
 import pandas as pd
 import torch
 from torch import Tensor
 
+from ...engine import tidy
 from ...engine.manifest import shipped_file
-from . import inside
+from ...engine.tidy import Numbers, Table, for_each, labelled
+from . import mechanism
 from .analysis import MENTIONS, disturbed, without_mentions
 from .data import FAN_IN, Graphs, graphs_of, sample_graphs, write
 from .model import ARMS, LOOPED, Network
-from .seeds import CHUNK, TIMES, ReasoningSeed, Table, pieces
-from .training import TOKENS_PASS, iterations
+from .seeds import CHUNK, FEWER, SEEDS, TIMES, ReasoningSeed, pieces, share
+from .training import TOKENS_PASS, answers, iterations
 
-SHIPPED = "companions/reasoning.csv"
+SHIPPED = "companions/reasoning-tables/{}.csv"  # by the name of the table
 LATER = (-2, -1, 0, 1, 2, 4, 8, 16)  # iterations before and after a graph's depth
 ROUNDS = 12  # iterations that are counted one by one
-SHARES = (0.0, 0.01, 0.05, 0.1, 0.2)  # of values made wrong at one iteration
+PERCENT = (0, 1, 5, 10, 20)  # of values made wrong at one iteration
 MORE = 8  # iterations that follow
 BUILT = 40  # graphs of each of these structures of 48 nodes, by what each node adds:
 STRUCTURES = {
@@ -30,187 +33,193 @@ STRUCTURES = {
     "12 sums, each behind its leaves": [each for i in range(0, 48, 4) for each in ([], [], [], [i, i + 1, i + 2])],
     "12 sums, behind all leaves": [[]] * 36 + [[i, i + 1, i + 2] for i in range(0, 36, 3)],
 }
+ORDERED = ("12 sums, behind all leaves", "12 sums, each behind its leaves")  # of these each sum is told by its place
 
 
-def accuracy(seed: ReasoningSeed) -> Table:
-    """Shares of nodes and of whole graphs that each arm solves, by size; and where two arms differ on the same graphs."""
-    table = {}
+def accuracy(seed: ReasoningSeed) -> Numbers:
+    """Shares of nodes and of whole graphs that each arm solves, by size; and of graphs that one of two arms solves alone."""
+    found = {}
     for times in TIMES:
-        right = {arm: seed.right(arm, times) for arm in ARMS}
-        whole = {arm: each.all(1) for arm, each in right.items()}
+        drawn, whole = seed.graphs(times), {}
         for arm in ARMS:
-            table[arm, f"nodes, {times} times"] = right[arm].double().mean().item()
-            table[arm, f"graphs, {times} times"] = whole[arm].double().mean().item()
-        one, other = whole["corrected"], whole["discrete"]
-        table["corrected alone", f"graphs, {times} times"] = (one & ~other).double().mean().item()
-        table["discrete alone", f"graphs, {times} times"] = (other & ~one).double().mean().item()
-    return table
+            asked, network = drawn if arm in TOKENS_PASS else drawn.rows(slice(FEWER)), seed.network(arm)
+            right = torch.cat([answers(network, arm, each) == each.solution for each in pieces(asked)])
+            whole[arm] = right.all(1)
+            found |= {(arm, times, "nodes"): share(right), (arm, times, "graphs"): share(whole[arm])}
+        for arm, other in (TOKENS_PASS, TOKENS_PASS[::-1]):
+            found[arm, times, "graphs alone"] = share(whole[arm] & ~whole[other])
+    return found
+
+
+def held_after(network: Network, arm: str, graphs: Graphs, n: int) -> Tensor:
+    """The values (iteration, graph, node) that a looped arm holds after each of n iterations."""
+    tokens = write(graphs)
+    return iterations(network, arm, tokens, network.embed(tokens.factors), n)
 
 
 def ended(network: Network, arm: str, graphs: Graphs) -> tuple[Tensor, Tensor]:
     """The values (graph, node) that a looped arm holds after as many iterations as each graph is deep, and one later."""
-    tokens, depth, row = write(graphs), graphs.depth, torch.arange(len(graphs.depth))
-    held = iterations(network, arm, tokens, network.embed(tokens.factors), int(depth.max()) + 1)
+    depth, row = graphs.depth, torch.arange(len(graphs.depth))
+    held = held_after(network, arm, graphs, int(depth.max()) + 1)
     return held[depth - 1, row], held[depth, row]
 
 
-def errors(seed: ReasoningSeed) -> Table:
+def errors(seed: ReasoningSeed, arm: str) -> Numbers:
     """Errors on the largest test graphs: nodes wrong, and of their own: wrong though all that they add is right.
 
-    By how many they add, as shares of these nodes; and over all, with the number of nodes that are wrong, and of those that are
-    empty.  Of the own errors that hold a number: how many say *twice* the one number that they add, or the sum of *two* of three.
+    Of all nodes, how many are wrong, empty, and wrong of their own.  Of nodes that add so many, the share that is wrong of its
+    own; how many of these hold a *number*, and say *twice* the one number that they add, or the sum of *two of three*.
     """
-    table, graphs = {}, seed.graphs(TIMES[-1])
-    operands, adds, true = graphs.operands, graphs.adds, graphs.solution
-    modulus, used = graphs.vocabulary.modulus, operands >= 0
+    graphs, network = seed.graphs(TIMES[-1]), seed.network(arm)
+    adds, true, used = graphs.adds, graphs.solution, graphs.operands >= 0
+    modulus, empty = graphs.vocabulary.modulus, graphs.vocabulary.empty
 
-    def at_operands(values):  # (graph, node, FAN_IN)
-        return values[:, None].expand(-1, values.shape[1], -1).gather(2, operands.clamp(min=0))
+    def at_operands(values: Tensor) -> Tensor:  # (graph, node, FAN_IN)
+        return values[:, None].expand(-1, values.shape[1], -1).gather(2, graphs.operands.clamp(min=0)) * used
 
-    numbers = at_operands(true) * used
+    held, later = map(torch.cat, zip(*(ended(network, arm, each) for each in pieces(graphs))))
+    numbers, wrong = at_operands(true), held != true
+    own = wrong & ~at_operands(wrong).any(2)
+    found = {
+        ("all", "wrong"): wrong.sum(),
+        ("all", "empty"): (held == empty).sum(),
+        ("all", "wrong of their own"): own.sum(),
+        ("all", "graphs right a round later"): share((later == true).all(1)),
+    }
+    found |= {(f"adding {many}", "share wrong of its own"): share(own[adds == many]) for many in range(FAN_IN + 1)}
     without_one = (numbers.sum(2, keepdim=True) - numbers) % modulus
-    for arm in TOKENS_PASS:
-        network = seed.run(arm).network()
-        held, later = map(torch.cat, zip(*(ended(network, arm, each) for each in pieces(graphs))))
-        wrong, empty = held != true, held == graphs.vocabulary.empty
-        own = wrong & ~(at_operands(wrong) & used).any(2)
-        table |= {
-            (arm, "nodes wrong"): float(wrong.sum()),
-            (arm, "nodes empty"): float((wrong & empty).sum()),
-            (arm, "errors of their own"): float(own.sum()),
-            (arm, "graphs right a round later"): (later == true).all(1).double().mean().item(),
-        }
-        for many in range(FAN_IN + 1):
-            table[arm, f"own, adds {many}"] = own[adds == many].double().mean().item()
-        for many, words, found in (
-            (1, "twice", held == 2 * numbers[..., 0] % modulus),
-            (3, "two of three", (held[..., None] == without_one).any(2)),
-        ):
-            said = own & ~empty & (adds == many)
-            table |= {(arm, f"own, adds {many}, a number"): float(said.sum()), (arm, words): float((said & found).sum())}
-    return table
+    for many, words, saying in (
+        (1, "twice", held == 2 * numbers[..., 0] % modulus),
+        (3, "two of three", (held[..., None] == without_one).any(2)),
+    ):
+        number = own & (held != empty) & (adds == many)
+        found |= {(f"adding {many}", "number"): number.sum(), (f"adding {many}", words): (number & saying).sum()}
+    return found
 
 
-def by_iteration(seed: ReasoningSeed) -> Table:
+def by_iteration(seed: ReasoningSeed, arm: str) -> Numbers:
     """Shares of nodes right, iterations before and after each graph's own depth, on graphs of twice the size of training."""
-    table, drawn = {}, seed.graphs(2, 200)
-    for arm in LOOPED:
-        network, right = seed.run(arm).network(), []
-        for graphs in pieces(drawn):
-            tokens = write(graphs)
-            held = iterations(network, arm, tokens, network.embed(tokens.factors), int(graphs.depth.max()) + LATER[-1])
-            times = graphs.depth + torch.tensor(LATER)[:, None]  # (later, graph)
-            there = held[(times - 1).clamp(min=0), torch.arange(len(graphs.depth))]
-            right.append((there == graphs.solution).double().mean(2).masked_fill(times < 1, torch.nan))
-        for later, shares in zip(LATER, torch.cat(right, 1)):
-            table[arm, f"{later:+d} iterations"] = shares.nanmean().item()
-    return table
+    network, right = seed.network(arm), []
+    for graphs in pieces(seed.graphs(2, 200)):
+        held = held_after(network, arm, graphs, int(graphs.depth.max()) + LATER[-1])
+        times = graphs.depth + torch.tensor(LATER)[:, None]  # (later, graph)
+        there = held[(times - 1).clamp(min=0), torch.arange(len(graphs.depth))]
+        right.append((there == graphs.solution).double().mean(2).masked_fill(times < 1, torch.nan))
+    return labelled(torch.cat(right, 1).nanmean(1), LATER)
 
 
-def by_round(seed: ReasoningSeed) -> Table:
+def by_round(seed: ReasoningSeed, arm: str) -> Numbers:
     """Shares of nodes right after 1, 2, ... iterations, for graphs of twice the size of training, by their depth."""
-    table, graphs = {}, seed.graphs(2, 200)
-    for arm in LOOPED:
-        network = seed.run(arm).network()
-        held = torch.cat([
-            iterations(network, arm, tokens, network.embed(tokens.factors), ROUNDS)
-            for tokens in map(write, pieces(graphs))
-        ], 1)  # fmt: skip
-        right = (held == graphs.solution).double().mean(2)
-        for depth in sorted(set(graphs.depth.tolist())):
-            chosen = graphs.depth == depth
-            table[f"{arm}, depth {depth}", "graphs"] = float(chosen.sum())
-            for done, shares in enumerate(right[:, chosen], start=1):
-                table[f"{arm}, depth {depth}", f"round {done}"] = shares.mean().item()
-    return table
+    graphs, network = seed.graphs(2, 200), seed.network(arm)
+    held = torch.cat([held_after(network, arm, each, ROUNDS) for each in pieces(graphs)], 1)
+    right, deep = (held == graphs.solution).double().mean(2), graphs.depth.unique()
+    shares = torch.stack([right[:, graphs.depth == depth].mean(1) for depth in deep])
+    return labelled(shares, deep.tolist(), range(1, ROUNDS + 1))
 
 
-def recovery(seed: ReasoningSeed) -> Table:
-    """Shares of nodes right after a share of the values was made wrong in solved graphs, and 1, 2, ... iterations later.
+def depths(seed: ReasoningSeed) -> Numbers:
+    """How many of the graphs of `by_round` are so deep."""
+    deep, graphs = seed.graphs(2, 200).depth.unique(return_counts=True)
+    return labelled(graphs, deep.tolist())
 
-    *Rule*: what `Graphs.step` makes of the same values, which asks the definitions alone.
+
+def right_later(held: Tensor, graphs: Graphs) -> Tensor:
+    """Shares of the values (later, graph, node) that are right, (later,)."""
+    return (held == graphs.solution).double().mean((1, 2))
+
+
+def made_wrong(seed: ReasoningSeed, arm: str, graphs: Graphs, percent: int, at: int, more: int) -> Tensor:
+    """The values (1 + more, graph, node) of an arm as some are made wrong after `at` iterations, and after each more.
+
+    Of the `rule`, what follows by `Graphs.step`, which asks the definitions alone, from the wrong values of the corrected arm.
     """
-    table, drawn = {}, seed.graphs(1)
-    solved = seed.run("discrete").config.deepest
-    for arm, share in product(LOOPED, SHARES):
-        network, generator = seed.run(arm).network(), torch.Generator().manual_seed(4_000_000 + seed.seed)
-        held = torch.cat([disturbed(network, arm, each, solved, share, MORE, generator) for each in pieces(drawn)], 1)
-        table |= _by_round(f"{arm}, {share:.0%} wrong", held, drawn)
-        if arm == "corrected":
-            table |= _by_round(f"rule, {share:.0%} wrong", _by_rule(held[0], drawn, MORE), drawn)
-    return table
+    if arm == "rule":
+        states = [made_wrong(seed, "corrected", graphs, percent, at, 0)[0]]
+        for _ in range(more):
+            states.append(graphs.step(states[-1]))
+        return torch.stack(states)
+    network, generator = seed.network(arm), seed.generator(4_000_000)
+    return torch.cat([disturbed(network, arm, each, at, percent / 100, more, generator) for each in pieces(graphs)], 1)
 
 
-def recovery_of_large_graphs(seed: ReasoningSeed) -> Table:
-    """The same for the corrected arm on the largest test graphs, after as many iterations as the deepest of them is deep.
+def recovery(seed: ReasoningSeed, arm: str) -> Numbers:
+    """Shares of nodes right after some values were made wrong in solved graphs, and each iteration later."""
+    graphs, solved = seed.graphs(1), seed.run("discrete").config.deepest
+    shares = [right_later(made_wrong(seed, arm, graphs, percent, solved, MORE), graphs) for percent in PERCENT]
+    return labelled(torch.stack(shares), PERCENT, range(MORE + 1))
 
-    Beside it what the arm makes of the true values of all nodes.
+
+def recovery_of_large_graphs(seed: ReasoningSeed, arm: str) -> Numbers:
+    """The same on the largest test graphs, after as many iterations as the deepest of them is deep."""
+    graphs, percents = seed.graphs(TIMES[-1], BUILT), (0, PERCENT[-1])
+    solved, more = int(graphs.depth.max()), 2 * MORE
+    shares = [right_later(made_wrong(seed, arm, graphs, percent, solved, more), graphs) for percent in percents]
+    return labelled(torch.stack(shares), percents, range(more + 1))
+
+
+def from_the_solution(seed: ReasoningSeed) -> Numbers:
+    """Shares of nodes right in these graphs as the corrected arm starts from the true values of all nodes, and later."""
+    graphs, network = seed.graphs(TIMES[-1], BUILT), seed.network("corrected")
+    tokens, true = write(graphs), graphs.solution
+    held = iterations(network, "corrected", tokens, network.embed(tokens.holding(true, true)), 2 * MORE)
+    return labelled(right_later(torch.cat([true[None], held]), graphs), range(2 * MORE + 1))
+
+
+def built(seed: ReasoningSeed) -> dict[str, Graphs]:
+    """Graphs of 48 nodes built in STRUCTURES, and those of small depth that are drawn."""
+    generator, config = seed.generator(6_000_000), seed.run(TOKENS_PASS[0]).config
+    graphs = {name: graphs_of(operands, BUILT, generator, config.vocabulary) for name, operands in STRUCTURES.items()}
+    drawn = sample_graphs(CHUNK, config.names, generator, config.vocabulary, deepest=config.deepest)
+    return graphs | {"drawn, of small depth": drawn}
+
+
+def structures(seed: ReasoningSeed, arm: str) -> Numbers:
+    """How these graphs fare after as many iterations as they are deep: tokens, and shares of graphs and nodes.
+
+    Nodes are right, empty, right an iteration later, and right where layer 1 reads no earlier mention of a node, of the
+    reading token's own, or of others alone.
     """
-    table, drawn = {}, seed.graphs(TIMES[-1], BUILT)
-    network, solved, more = seed.run("corrected").network(), int(drawn.depth.max()), 2 * MORE
-    for share in (0.0, SHARES[-1]):
-        generator = torch.Generator().manual_seed(4_000_000 + seed.seed)
-        held = torch.cat([disturbed(network, "corrected", each, solved, share, more, generator) for each in pieces(drawn)], 1)
-        table |= _by_round(f"corrected, {share:.0%} wrong", held, drawn)
-        table |= _by_round(f"rule, {share:.0%} wrong", _by_rule(held[0], drawn, more), drawn)
-    tokens, true = write(drawn), drawn.solution
-    held = iterations(network, "corrected", tokens, network.embed(tokens.holding(true, true)), more)
-    return table | _by_round("corrected, from the solution", torch.cat([true[None], held]), drawn)
+    found, network = {}, seed.network(arm)
+    for name, graphs in built(seed).items():
+        true, (held, later) = graphs.solution, ended(network, arm, graphs)
+        shares = {"graphs": (held == true).all(1), "right": held == true, "empty": held == graphs.vocabulary.empty}
+        shares |= {"right a round later": later == true}
+        shares |= {f"right without {which} mentions": without_mentions(network, graphs, which) == true for which in MENTIONS}
+        found[name, "tokens"] = write(graphs).node.shape[1]
+        found |= {(name, measure): share(hits) for measure, hits in shares.items()}
+    return found
 
 
-def _by_rule(held: Tensor, graphs: Graphs, more: int) -> Tensor:
-    """Values (graph, node) and what follows from them in so many iterations, (1 + more, graph, node)."""
-    states = [held]
-    for _ in range(more):
-        states.append(graphs.step(states[-1]))
-    return torch.stack(states)
+def structure_sums(seed: ReasoningSeed, arm: str) -> Numbers:
+    """Shares of the sums of two structures that are right, by the place of each among them."""
+    found, network, graphs = {}, seed.network(arm), built(seed)
+    for name in ORDERED:
+        right = (ended(network, arm, graphs[name])[0] == graphs[name].solution).double().mean(0)
+        sums = right[graphs[name].adds[0] > 0]
+        found |= labelled(sums, [name], range(1, len(sums) + 1))
+    return found
 
 
-def _by_round(row: str, held: Tensor, graphs: Graphs) -> Table:
-    """Shares of the values (iteration, graph, node) that are right, a column an iteration."""
-    shares = (held == graphs.solution).double().mean((1, 2)).tolist()
-    return {(row, f"{later} later"): share for later, share in enumerate(shares)}
-
-
-def structures(seed: ReasoningSeed) -> Table:
-    """How graphs of 48 nodes built in STRUCTURES fare after as many iterations as they are deep, and those of small depth.
-
-    Shares of nodes right, empty, right an iteration later, and right where layer 1 reads no earlier mention of a node, of the
-    reading token's own, or of others alone; where there are twelve sums, also of each of them.
-    """
-    generator, table = torch.Generator().manual_seed(6_000_000 + seed.seed), {}
-    vocabulary, deepest = seed.run(TOKENS_PASS[0]).config.vocabulary, seed.run(TOKENS_PASS[0]).config.deepest
-    drawn = {name: graphs_of(operands, BUILT, generator, vocabulary) for name, operands in STRUCTURES.items()}
-    drawn["drawn, of small depth"] = sample_graphs(CHUNK, vocabulary.names, generator, vocabulary, deepest=deepest)
-    for arm in TOKENS_PASS:
-        network = seed.run(arm).network()
-        for name, graphs in drawn.items():
-            row, true = f"{arm}, {name}", graphs.solution
-            held, later = ended(network, arm, graphs)
-            table[row, "tokens"] = float(write(graphs).node.shape[1])
-            table[row, "graphs"] = (held == true).all(1).double().mean().item()
-            found = {"right": held == true, "empty": held == vocabulary.empty, "right a round later": later == true}
-            for which in MENTIONS:
-                found[f"right without {which} mentions"] = without_mentions(network, graphs, which) == true
-            if name.startswith("12 sums"):
-                sums = (graphs.adds[0] > 0).nonzero().flatten().tolist()
-                found |= {f"sum {place}": found["right"][:, node] for place, node in enumerate(sums, start=1)}
-            table |= {(row, column): each.double().mean().item() for column, each in found.items()}
-    return table
-
-
-MEASURES = {
-    "accuracy": accuracy,
-    "errors": errors,
-    "iteration": by_iteration,
-    "round": by_round,
-    "recovery": recovery,
-    "recovery of large graphs": recovery_of_large_graphs,
-    "structures": structures,
-    **inside.MEASURES,
+TABLES = {
+    "accuracy": Table(("arm", "times", "measure"), accuracy),
+    "errors": Table(("arm", "nodes", "measure"), for_each(TOKENS_PASS, errors)),
+    "by_iteration": Table(("arm", "later"), for_each(LOOPED, by_iteration)),
+    "by_round": Table(("arm", "depth", "round"), for_each(LOOPED, by_round)),
+    "depths": Table(("depth",), depths),
+    "recovery": Table(("arm", "percent", "later"), for_each((*LOOPED, "rule"), recovery)),
+    "recovery_of_large_graphs": Table(("arm", "percent", "later"), for_each(("corrected", "rule"), recovery_of_large_graphs)),
+    "from_the_solution": Table(("later",), from_the_solution),
+    "structures": Table(("arm", "structure", "measure"), for_each(TOKENS_PASS, structures)),
+    "structure_sums": Table(("arm", "structure", "sum"), for_each(TOKENS_PASS, structure_sums)),
+    **mechanism.TABLES,
 }
 
 
-def load_table() -> pd.DataFrame:
-    """The shipped values (measure, row, column) by seed; FileNotFoundError or ValueError where missing or damaged."""
-    return pd.read_csv(shipped_file(SHIPPED), index_col=["measure", "row", "column"])
+def measured(name: str) -> pd.DataFrame:
+    """The rows of a table, measured on the shipped runs: its columns, `seed` and `value`."""
+    return tidy.measured(TABLES[name], {seed: ReasoningSeed(seed) for seed in SEEDS})
+
+
+def load_tables() -> dict[str, pd.DataFrame]:
+    """The shipped tables by name, a column a seed; FileNotFoundError or ValueError where one is missing or damaged."""
+    return {name: tidy.read_table(shipped_file(SHIPPED.format(name))) for name in TABLES}

@@ -1,4 +1,4 @@
-"""What a network of rows does: how often it is right by shots, which of two algorithms it follows, and whom it reads.
+"""What a network of rows does, and what stands inside: wrong examples, attention, exchanges between rows, waves.
 
 What answers is anything that gives scores (row, shot, p) of the answers to all questions of rows: a network, or a solver.
 """
@@ -7,15 +7,14 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot
 
-from .data import Rows, Split, draw_questions, line_of
-from .model import ASKED, Network
+from ...analysis.fourier import logarithms, spectrum
+from .data import KINDS, Rows, factors_of_last, index_of, kinds_of, with_wrong_answers
+from .model import EVERY, Network, record
 from .solvers import accuracy
 
 Answering = Callable[[Rows], Tensor]  # rows -> scores (row, shot, p)
-Keep = Callable[[Rows], Tensor]  # rows -> which to keep, (row,)
-KINDS = ("the same input", "a multiple", "another direction", "the origin")  # of an example, seen from a question
+LAST = -2  # the position of the last question's y
 
 
 def answering(network: Network) -> Answering:
@@ -23,134 +22,155 @@ def answering(network: Network) -> Answering:
     return lambda rows: network(rows.tokens).softmax(2).double()
 
 
-def accuracy_by_shots(answer: Answering, split: Split, name: str, shots: int, rows: int, generator: torch.Generator) -> Tensor:
-    """How often it is right on one of SETS after 0, 1, ... examples of training inputs, (shots,)."""
-    tasks = split.unseen if name.startswith("unseen") else split.seen
-    asked = ~split.shown if name.endswith("new inputs") else split.shown
-    right = []
-    for examples in range(shots):
-        drawn = draw_questions(rows, examples + 1, split.p, tasks, split.shown, asked, generator)
-        right.append(accuracy(answer(drawn)[:, -1], drawn.answers[:, -1]).mean())
-    return torch.stack(right)
+def right(answer: Answering, rows: Rows) -> Tensor:
+    """The chance with which the last question of each row is answered right, (row,)."""
+    return accuracy(answer(rows)[:, -1], rows.answers[:, -1])
 
 
-def kinds_of(rows: Rows) -> Tensor:
-    """Which of KINDS each example (row, shots - 1) is for the last question, as their places."""
-    line, question = line_of(rows.inputs, rows.p), rows.inputs[:, -1:]
-    found = torch.where(line[:, :-1] == line[:, -1:], 1, 2)
-    found[line[:, :-1] < 0] = KINDS.index("the origin")
-    found[(rows.inputs[:, :-1] == question).all(2)] = KINDS.index("the same input")
-    return found
+def following(answer: Answering, rows: Rows, example: Tensor, by: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What becomes of right answers to the last question once one example's answer is wrong: three times booleans (row,).
 
-
-def factor_of(rows: Rows) -> Tensor:
-    """What the last input is a multiple of: the factor for each example (row, shots - 1), 0 where it is of no such example."""
-    x, y = rows.inputs.unbind(2)
-    factors = torch.arange(rows.p)[:, None, None]
-    fits = (factors * x[:, :-1] % rows.p == x[:, -1:]) & (factors * y[:, :-1] % rows.p == y[:, -1:])
-    return torch.where(fits.any(0) & ((x != 0) | (y != 0))[:, :-1], fits.int().argmax(0), 0)
-
-
-def chosen_rows(n: int, draw: Callable[[int], Rows], keep: Keep) -> Rows:
-    """n rows, those that `keep` says, of as many as it takes to draw."""
-    kept: list[Rows] = []
-    while sum(len(each.answers) for each in kept) < n:
-        drawn = draw(4 * n)
-        kept.append(drawn.at(keep(drawn)))
-    inputs, answers = (torch.cat([getattr(each, name) for each in kept])[:n] for name in ("inputs", "answers"))
-    return Rows(drawn.p, inputs, answers)
-
-
-def matched_at(example: int) -> Keep:
-    """Where the last question is a multiple of one example, at this place, by a factor that is not 1, and of no other."""
-
-    def keep(rows: Rows) -> Tensor:
-        factors = factor_of(rows)
-        return (factors[:, example] > 1) & ((factors > 0).sum(1) == 1)
-
-    return keep
-
-
-def unmatched(rows: Rows) -> Tensor:
-    """Where the last question is a multiple of no example, and not the origin, but two examples of other lines tell the task."""
-    line = line_of(rows.inputs, rows.p)
-    examples, question = line[:, :-1], line[:, -1:]
-    several = examples.amax(1) != torch.where(examples >= 0, examples, rows.p + 1).amin(1)
-    return (question[:, 0] >= 0) & (examples != question).all(1) & (examples >= 0).any(1) & several
-
-
-def lines_known(rows: Rows) -> Tensor:
-    """On how many lines through the origin the examples of each row lie, (row,)."""
-    line = line_of(rows.inputs[:, :-1], rows.p)
-    return (one_hot(line.clamp(min=0), rows.p + 1) * (line >= 0)[..., None]).amax(1).sum(1)
-
-
-def unmatched_on(lines: int) -> Keep:
-    """As `unmatched`, where the examples but those of the origin lie on exactly so many lines."""
-    return lambda rows: unmatched(rows) & (lines_known(rows) == lines)
-
-
-def ordered(scores: Tensor, right: Tensor) -> float:
-    """How often, of a right one and a wrong one drawn at random, the right one has the larger score (n,); ties count half."""
-    values, place = scores.unique(return_inverse=True)
-    rights, wrongs = (place[of].bincount(minlength=len(values)).double() for of in (right, ~right))
-    return (rights @ (wrongs.cumsum(0) - wrongs / 2) / (rights.sum() * wrongs.sum())).item()
-
-
-def altered(rows: Rows, example: Tensor, by: Tensor) -> Rows:
-    """The rows with the answer of one example each, (row,), made wrong by some number (row,)."""
-    row = torch.arange(len(example))
-    answers = rows.answers.clone()
-    answers[row, example] = (answers[row, example] + by) % rows.p
-    return rows._replace(answers=answers)
-
-
-def following(answer: Answering, rows: Rows, example: Tensor, by: Tensor) -> dict[str, Tensor]:
-    """What becomes of right answers to the last question once one example's answer is wrong: booleans (row,).
-
-    `before` says where it was right; `kept`, where it then still is; `moved`, where it now is what follows by ratio from the
-    altered example, c times its answer.  Both are false where it was not right before, and `moved` where the question is no
-    multiple of the example.
+    Where it was right before; where it then still is; and where it now is what follows by ratio from the wrong example, c times
+    its answer.  The last two are false where it was not right before, the last where the question is no multiple of the example.
     """
-    said, truth = answer(rows)[:, -1].argmax(1), rows.answers[:, -1]
-    after = answer(altered(rows, example, by))[:, -1].argmax(1)
-    factor = factor_of(rows)[torch.arange(len(example)), example]
+    truth = rows.answers[:, -1]
+    said, after = (answer(each)[:, -1].argmax(1) for each in (rows, with_wrong_answers(rows, example, by)))
+    factor = factors_of_last(rows)[torch.arange(len(example)), example]
     before = said == truth
-    followed = (truth + factor * by) % rows.p
-    return {"before": before, "kept": before & (after == truth), "moved": before & (factor > 0) & (after == followed)}
+    return before, before & (after == truth), before & (factor > 0) & (after == (truth + factor * by) % rows.p)
+
+
+def streams(network: Network, tokens: Tensor) -> list[Tensor]:
+    """The stream (row, position, d_model) after the embedding and after each layer."""
+    return record(network, tokens, network.streams)
 
 
 def patterns_at_questions(network: Network, rows: Rows) -> Tensor:
     """Attention weights (layer, row, head, key position) of the last question, at its y."""
-    resid, found = network.embed(rows.tokens), []
-    last = resid.shape[1] - 2
-    for layer in network.layers:
-        q, k, _ = layer.queries_keys_values(resid, slice(last, last + 1))
-        found.append((q @ k[:, :, : last + 1].transpose(2, 3) / q.shape[-1] ** 0.5).softmax(3)[:, :, 0])
-        resid = layer(resid)
-    return torch.stack(found)
+    patterns = record(network, rows.tokens, [f"blocks.{n}.attn.hook_pattern" for n in range(len(network.layers))])
+    return torch.stack(patterns)[:, :, :, LAST, :-1]
 
 
-def read_by_kind(network: Network, rows: Rows) -> dict[tuple[str, str], Tensor]:
-    """The mean weight that the last question gives one example of each of KINDS, by its token: (kind, "z") -> (layer, head).
+def read_by_kind(network: Network, rows: Rows) -> dict[str, Tensor]:
+    """The mean weight that the last question gives x, y and z of one example of each of KINDS, (layer, head, 3).
 
     Even attention would give every token 1 / its number of tokens; a kind that no row has is not a number.
     """
     weights = patterns_at_questions(network, rows)[..., : 3 * (rows.answers.shape[1] - 1)].unflatten(3, (-1, 3))
     kinds = kinds_of(rows)
-    found = {}
-    for place, kind in enumerate(KINDS):
-        of = (kinds == place).to(weights.dtype)
-        mean = torch.einsum("lrhst,rs->lht", weights, of) / of.sum()
-        found |= {(kind, token): mean[..., i] for i, token in enumerate("xyz")}
-    return found
+    of_kind = {kind: (kinds == place).to(weights.dtype) for place, kind in enumerate(KINDS)}
+    return {kind: torch.einsum("lrhst,rs->lht", weights, of) / of.sum() for kind, of in of_kind.items()}
 
 
-def stream_at_questions(network: Network, rows: Rows) -> list[Tensor]:
-    """The stream (row, shot, d_model) at every question, after the embedding and after each layer."""
-    resid = network.embed(rows.tokens)
-    found = [resid[:, ASKED]]
-    for layer in network.layers:
-        resid = layer(resid)
-        found.append(resid[:, ASKED])
-    return found
+def head_outputs(network: Network, tokens: Tensor) -> Tensor:
+    """What each head writes into the stream at the last question, (layer, head, row, d_model)."""
+    read = record(network, tokens, [f"blocks.{n}.attn.hook_z" for n in range(len(network.layers))])
+    out = [layer.out.weight.unflatten(1, (layer.heads, -1)) for layer in network.layers]  # each (d_model, head, d_head)
+    return torch.stack([torch.einsum("rhc,mhc->hrm", z[:, LAST], each) for z, each in zip(read, out)])
+
+
+def without_heads(network: Network, rows: Rows, layer: int, heads: list[int]) -> Tensor:
+    """Where the last question is answered right though heads of a layer read their mean over the rows at it, (row,)."""
+
+    def silenced(z: Tensor) -> Tensor:
+        z = z.clone()
+        z[:, LAST, heads] = z[:, LAST, heads].mean(0)
+        return z
+
+    logits = network(rows.tokens, EVERY, {f"blocks.{layer}.attn.hook_z": silenced})
+    return logits[:, LAST].argmax(1) == rows.answers[:, -1]
+
+
+def after_exchange(network: Network, base: Rows, source: Rows, depth: int, positions: slice) -> Tensor:
+    """What is answered (row,) to the last questions of rows whose stream, at a depth and at some positions, is that of others."""
+    site = network.streams[depth]
+    [given] = record(network, source.tokens, [site])
+
+    def exchanged(stream: Tensor) -> Tensor:
+        stream = stream.clone()
+        stream[:, positions] = given[:, positions]
+        return stream
+
+    return network(base.tokens, EVERY, {site: exchanged})[:, LAST].argmax(1)
+
+
+def outcomes(said: Tensor, base: Rows, source: Rows, example: int) -> dict[str, float]:
+    """Which answer is given after an exchange, as shares of the rows on which those that the causal model knows differ.
+
+    The model is ratio matching: a factor c, of the question and the example, times the answer z of the example.  `c z` is that
+    of the row itself; `c' z` has the factor of the other row, `c z'` the answer of its example, `c' z'` both.  Where the two
+    rows have the same inputs there is one factor, and two answers.
+    """
+    c, other_c = (factors_of_last(rows)[:, example] for rows in (base, source))
+    z, other_z = (rows.answers[:, example] for rows in (base, source))
+    named = {"c z": c * z, "c' z": other_c * z, "c z'": c * other_z, "c' z'": other_c * other_z}
+    if torch.equal(base.inputs, source.inputs):
+        named = {name: named[name] for name in ("c z", "c z'")}
+    values = torch.stack(list(named.values())) % base.p
+    differ = (values.sort(0).values.diff(dim=0) > 0).all(0)
+    return {name: (said == value)[differ].double().mean().item() for name, value in zip(named, values)}
+
+
+def triples(p: int) -> Tensor:
+    """All examples x y z but those of the origin, (triple, 3)."""
+    every = torch.cartesian_prod(*[torch.arange(p)] * 3)
+    return every[(every[:, :2] != 0).any(1)]
+
+
+def multiples(triples: Tensor, names: Tensor) -> Tensor:
+    """Groups (triple,) of examples that are multiples of one another, each number n taken for names[n]; 0 must be itself."""
+    p, inverse = len(names), names.argsort()
+    turned = inverse[torch.arange(1, p)[:, None, None] * names[triples] % p]  # (factor, triple, 3)
+    return (turned @ torch.tensor([p * p, p, 1])).amin(0).unique(return_inverse=True)[1]
+
+
+def between(values: Tensor, groups: Tensor) -> float:
+    """The share of the variance of values (row, n, d) that lies between groups (n,), in the mean over rows."""
+    values = values - values.mean(1, keepdim=True)
+    sizes = groups.bincount()[:, None]
+    means = values.new_zeros(len(values), len(sizes), values.shape[2]).index_add(1, groups, values) / sizes
+    return ((means.square() * sizes).sum((1, 2)) / values.square().sum((1, 2))).mean().item()
+
+
+def after_rows(network: Network, rows: Rows, triples: Tensor) -> Tensor:
+    """The stream at z of each example, put after each of the rows, (depth, row, triple, d_model)."""
+    contexts = [torch.cat([tokens.expand(len(triples), -1), triples], 1) for tokens in rows.tokens]
+    return torch.stack([torch.stack([stream[:, -1] for stream in streams(network, tokens)]) for tokens in contexts], 1)
+
+
+def over_inputs(outputs: Tensor, rows: Rows) -> Tensor:
+    """The mean of outputs (row, d) over the rows that ask each input, (p, p, d); an input that no row asks is not a number."""
+    place = index_of(rows.inputs[:, -1], rows.p)
+    total = outputs.new_zeros(rows.p**2, outputs.shape[1]).index_add(0, place, outputs)
+    return (total / place.bincount(minlength=rows.p**2)[:, None]).unflatten(0, (rows.p, rows.p))
+
+
+def waves(table: Tensor, group: str) -> Tensor:
+    """Shares of the variance over numbers of a table (p, ...), by frequency 1, 2, ... of the turning of a group.
+
+    Under "sums" a number n turns with n, under "products" with its logarithm, without 0.  They add up to 1.
+    """
+    if group == "products":
+        table = table[logarithms(len(table))[1:].argsort() + 1]
+    return spectrum(table - table.mean(0))[1:]
+
+
+def largest_wave(table: Tensor, names: Tensor) -> float:
+    """The largest share that one wave has in the variance of a table (p, p, d) over the inputs (x, y) without 0.
+
+    `names` (p,) says which power of a root each number is taken for, -1 for 0: the true `logarithms`, or others as a null.  A
+    wave is a pair of frequencies, of log x and of log y, with its opposite.
+    """
+    order = names[1:].argsort() + 1
+    power = torch.fft.fft2(table[order][:, order].double(), dim=(0, 1)).abs().square().sum(2)
+    power[0, 0] = 0
+    opposite = (-torch.arange(len(order))) % len(order)
+    alone = (opposite == torch.arange(len(order))).outer(opposite == torch.arange(len(order)))  # their own opposites
+    folded = torch.where(alone, power, power + power[opposite][:, opposite])
+    return (folded.max() / power.sum()).item()
+
+
+def relabelled(table: Tensor, generator: torch.Generator, draws: int = 100) -> Tensor:
+    """The table (p, ...) with its numbers but 0 in `draws` random orders, (draws, p, ...): the null of waves and groups."""
+    orders = torch.rand(draws, len(table) - 1, generator=generator).argsort(1) + 1
+    return table[torch.cat([torch.zeros_like(orders[:, :1]), orders], 1)]

@@ -9,14 +9,13 @@ and of two lines three times more slowly.  Nothing was known of what goes on ins
 import pandas as pd
 
 from ...engine.scoreboard import Claim
-from .seeds import EXAMPLES
-from .tables import load_table
+from .seeds import EXAMPLES, SEEDS
+from .tables import MEASURES, load_table
 from .training import SHOTS, RuleConfig
 
 SOURCE = "rules"
 GROUP, PAPER = "Rules from examples", "2406.02550"
 GUESS = 1 / RuleConfig.p  # of all main arms
-LAST = f"{SHOTS - 1} examples"
 FULL, UNMATCHED, WRONG, INSIDE, WAVES = (
     f"16_rules: {heading}"
     for heading in (
@@ -29,111 +28,102 @@ FULL, UNMATCHED, WRONG, INSIDE, WAVES = (
 )
 
 
-def sources() -> dict[str, dict[str, pd.Series]]:
-    """The shipped measures (measure, row, column) of each seed."""
-    tables = load_table()
-    return {SOURCE: {name: tables[name].dropna() for name in tables}}
+def sources() -> dict[str, dict[str, dict[str, pd.DataFrame]]]:
+    """The shipped tables of 7 numbers, by seed and by the name of their measure."""
+    tables = {name: load_table(name) for name in MEASURES if name != "numbers_known"}
+    seeds = [f"seed-{seed}" for seed in SEEDS]
+    return {SOURCE: {seed: {name: each.xs(seed, axis=1, level=1) for name, each in tables.items()} for seed in seeds}}
 
 
-def _right(arm: str, of: str, examples: str = LAST):
-    return lambda seed: seed["shots", f"{arm}, {of}", examples]
+def _right(arm: str):
+    return lambda seed: seed["shots"]["right"][arm, "unseen tasks", SHOTS - 1]
 
 
 def _share_of_ratio_matching(arm: str):
     """How far it gets from a guess to what ratio matching answers of the same rows."""
-
-    def measure(seed) -> float:
-        right, matched = (_right(each, "unseen tasks")(seed) for each in (arm, "ratio matching"))
-        return (right - GUESS) / (matched - GUESS)
-
-    return measure
+    return lambda seed: (_right(arm)(seed) - GUESS) / (_right("ratio matching")(seed) - GUESS)
 
 
-def _less(one, other):
-    return lambda seed: one(seed) - other(seed)
+def _above_two_layers(seed) -> float:
+    return _right("four layers")(seed) - _right("two layers")(seed)
 
 
-def _combining(arm: str, rows: str):
-    return lambda seed: seed["combining", f"{arm}, unseen tasks", rows]
+def _without_match(arm: str):
+    return lambda seed: seed["combining"]["right"][arm, "unseen tasks", "no match"]
 
 
-def _most_read(arm: str):
+def _faded(seed) -> float:
+    course = seed["course"].loc["four layers", "unseen tasks"]
+    return course["best"] - course["last"]
+
+
+def _wrong(example: str, then: str):
+    return lambda seed: seed["wrong_example"][then]["four layers", "unseen tasks", example]
+
+
+def _most_read(seed) -> float:
     """Over the heads, the largest ratio of what the question gives the answer of a multiple and of another direction."""
-
-    def measure(seed) -> float:
-        heads = seed["reading"].unstack("column")
-        heads = heads[heads.index.str.startswith(f"{arm}, ")]
-        return (heads["a multiple, z"] / heads["another direction, z"]).max()
-
-    return measure
+    heads = seed["reading"].loc["four layers", "any"].xs("z", level="token")
+    return (heads["a multiple"] / heads["another direction"]).max()
 
 
 def _above_null(seed) -> float:
-    """The largest wave of a head of four layers over its own null, in the head where this is largest."""
-    waves = seed["numbers"].unstack("column")
-    heads = waves[waves.index.str.startswith("four layers, layer")]
+    """The largest wave of a head over its own null, in the head where this is largest."""
+    heads = seed["head_waves"].loc["four layers"]
     return (heads["largest wave"] - heads["null"]).max()
 
 
-def _moved_by(answer: str, place: str):
+def _moved_by(answer: str, exchanged: str):
     """The largest share of rows that give this answer, over the depths above the embedding at which the stream is exchanged."""
-
-    def measure(seed) -> float:
-        rows = seed["exchanges"].unstack("column").drop(index=f"four layers, {place}, depth 0")
-        return rows[rows.index.str.startswith(f"four layers, {place}, depth")][answer].max()
-
-    return measure
+    return lambda seed: seed["exchanges"].loc["four layers", "other", exchanged].loc[1:, answer].max()
 
 
 # fmt: off
 CLAIMS: tuple[Claim, ...] = (
     Claim("unseen tasks by rule", GROUP, PAPER,
           "With enough tasks in training, unseen tasks are solved from examples.",
-          f"four layers, unseen tasks, {LAST}: way from a guess to what ratio matching answers of the same rows",
+          f"four layers, unseen tasks, {SHOTS - 1} examples: way from a guess to what ratio matching answers of the same rows",
           _share_of_ratio_matching("four layers"), 0.6, of=SOURCE, where=FULL),
     Claim("the plain recipe memorises here", GROUP, "chapter 16",
           "Without the plan over lines, a network of our size answers seen tasks and not unseen ones.",
-          f"plain, unseen tasks, {LAST}",
-          _right("plain", "unseen tasks"), 0.3, at_most=True, of=SOURCE, where=FULL),
+          f"plain, unseen tasks, {SHOTS - 1} examples",
+          _right("plain"), 0.3, at_most=True, of=SOURCE, where=FULL),
     Claim("two layers suffice", GROUP, PAPER,
           "Two layers are the least that solve unseen tasks: two do.",
-          f"two layers, unseen tasks, {LAST}: way from a guess to ratio matching",
+          f"two layers, unseen tasks, {SHOTS - 1} examples: way from a guess to ratio matching",
           _share_of_ratio_matching("two layers"), 0.4, of=SOURCE, where=FULL),
     Claim("one layer does not", GROUP, PAPER,
           "Two layers are the least that solve unseen tasks: one does not.",
-          f"one layer, unseen tasks, {LAST}: way from a guess to ratio matching",
+          f"one layer, unseen tasks, {SHOTS - 1} examples: way from a guess to ratio matching",
           _share_of_ratio_matching("one layer"), 0.2, at_most=True, of=SOURCE, where=FULL),
     Claim("four layers above two", GROUP, PAPER,
           "Deeper networks solve unseen tasks better.",
-          f"four layers less two layers, unseen tasks, {LAST}",
-          _less(_right("four layers", "unseen tasks"), _right("two layers", "unseen tasks")), 0.03, of=SOURCE, where=FULL),
+          f"four layers less two layers, unseen tasks, {SHOTS - 1} examples",
+          _above_two_layers, 0.03, of=SOURCE, where=FULL),
     Claim("two layers match ratios", GROUP, PAPER,
           "Two layers do not combine examples: where no example is a multiple of the question, they guess.",
           f"two layers, right of unseen tasks after {EXAMPLES} examples of which none is a multiple",
-          _combining("two layers", "no match"), 0.25, at_most=True, of=SOURCE, where=UNMATCHED),
+          _without_match("two layers"), 0.25, at_most=True, of=SOURCE, where=UNMATCHED),
     Claim("four layers combine examples", GROUP, PAPER,
           "Four layers combine examples: they answer also where no example is a multiple of the question.",
           f"four layers, right of unseen tasks after {EXAMPLES} examples of which none is a multiple",
-          _combining("four layers", "no match"), 0.3, of=SOURCE, where=UNMATCHED),
+          _without_match("four layers"), 0.3, of=SOURCE, where=UNMATCHED),
     Claim("generalisation fades", GROUP, PAPER,
           "Deeper networks pass through a phase in which unseen tasks are solved best, and lose some of it.",
           "four layers, unseen tasks: best step less last",
-          lambda seed: seed["course", "four layers, unseen tasks", "best"] - seed["course", "four layers, unseen tasks", "last"],
-          0.05, of=SOURCE, where=FULL),
+          _faded, 0.05, of=SOURCE, where=FULL),
     Claim("a wrong match is followed", GROUP, "chapter 16",
           "The answer of the example that is a multiple of the question decides, times the factor.",
           "four layers, share of right answers that move as ratio matching says once the match is wrong",
-          lambda seed: seed["wrong examples", "four layers, unseen tasks, the match wrong", "moved"],
-          0.7, of=SOURCE, where=WRONG),
+          _wrong("the match", "moved"), 0.7, of=SOURCE, where=WRONG),
     Claim("another wrong example is not", GROUP, "chapter 16",
           "Other examples do not decide.",
           "four layers, share of right answers that stay once another example is wrong",
-          lambda seed: seed["wrong examples", "four layers, unseen tasks, another wrong", "kept"],
-          0.8, of=SOURCE, where=WRONG),
+          _wrong("another", "kept"), 0.8, of=SOURCE, where=WRONG),
     Claim("the match is read", GROUP, "chapter 16",
           "A head lets the question read the example that is a multiple of it.",
           "four layers, largest ratio over the heads: weight on the answer of a multiple, and of another direction",
-          _most_read("four layers"), 3.0, of=SOURCE, where=INSIDE),
+          _most_read, 3.0, of=SOURCE, where=INSIDE),
     Claim("heads in waves of logarithms", GROUP, PAPER,
           "What a head writes turns with the logarithms of x and y: circles of circles.",
           "four layers, largest over the heads: share of the largest wave less what 95% of relabelled numbers stay below",

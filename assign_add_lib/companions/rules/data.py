@@ -4,13 +4,17 @@ A task is a rule, the pair (a, b); an input is a pair (x, y).  A row gives examp
 each is a question first, and an example for those after it.  He, Doshi, Das and Gromov, arXiv 2406.02550, at sizes of our own.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 WAYS = ("rectangles", "random")  # of choosing the tasks of training
 SPLIT_SEED = 3_000_000  # added to the seed: tasks and inputs are drawn from a stream of their own
+SETS = ("seen tasks", "unseen tasks", "seen tasks, new inputs", "unseen tasks, new inputs")  # of questions
+KINDS = ("the same input", "a multiple", "another direction", "the origin")  # of an example, seen from a question
 
 
 def all_pairs(p: int) -> Tensor:
@@ -132,16 +136,90 @@ def draw_tasks(rows: int, tasks: Tensor, generator: torch.Generator) -> Tensor:
     return tasks[order.repeat(-(-rows // len(tasks)))[:rows]]
 
 
-def draw_rows(rows: int, shots: int, p: int, tasks: Tensor, allowed: Tensor, generator: torch.Generator, lines: int = 0) -> Rows:
-    """Rows of examples of these tasks (task, 2) on allowed inputs (p * p,): see `draw_tasks` and `draw_inputs`."""
-    drawn = draw_tasks(rows, tasks, generator)
-    return Rows.solve(p, drawn, draw_inputs(rows, shots, p, allowed, generator, lines))
-
-
-def draw_questions(
-    rows: int, shots: int, p: int, tasks: Tensor, allowed: Tensor, asked: Tensor, generator: torch.Generator, lines: int = 0
+def draw_rows(
+    rows: int,
+    shots: int,
+    p: int,
+    tasks: Tensor,
+    allowed: Tensor,
+    generator: torch.Generator,
+    lines: int = 0,
+    asked: Tensor | None = None,
 ) -> Rows:
-    """Rows whose examples are of allowed inputs, on so many lines, and whose last question is one of those asked (p * p,)."""
+    """Rows of examples of these tasks (task, 2) on allowed inputs (p * p,): see `draw_tasks` and `draw_inputs`.
+
+    With `asked` (p * p,), the last question of each row is one of these inputs, whatever the lines of the examples.
+    """
     drawn = draw_tasks(rows, tasks, generator)
+    if asked is None:
+        return Rows.solve(p, drawn, draw_inputs(rows, shots, p, allowed, generator, lines))
     examples = draw_inputs(rows, shots - 1, p, allowed, generator, lines)
     return Rows.solve(p, drawn, torch.cat([examples, draw_inputs(rows, 1, p, asked, generator)], 1))
+
+
+def draw_set(name: str, split: Split, rows: int, shots: int, generator: torch.Generator) -> Rows:
+    """Rows of one of SETS: examples of the inputs of training, and a last question from these, or from the others."""
+    tasks = split.unseen if name.startswith("unseen") else split.seen
+    asked = ~split.shown if name.endswith("new inputs") else split.shown
+    return draw_rows(rows, shots, split.p, tasks.to(asked.device), split.shown, generator, asked=asked)
+
+
+def draw_where(keep: Callable[[Rows], Tensor], n: int, draw: Callable[[int], Rows]) -> Rows:
+    """n rows, those that `keep` says (row,), of as many as it takes to draw."""
+    kept: list[Rows] = []
+    while sum(len(rows.answers) for rows in kept) < n:
+        drawn = draw(4 * n)
+        kept.append(drawn.at(keep(drawn)))
+    return Rows(drawn.p, torch.cat([rows.inputs for rows in kept])[:n], torch.cat([rows.answers for rows in kept])[:n])
+
+
+def factors(rows: Rows) -> Tensor:
+    """What each question is of each example before it: the factor (row, shot, example), 0 where it is no multiple."""
+    x, y = rows.inputs.unbind(2)
+    inverse = inverses(rows.p).to(x.device)
+    turned = (x[:, :, None] * y[:, None] - y[:, :, None] * x[:, None]) % rows.p
+    factor = torch.where(x[:, None] != 0, x[:, :, None] * inverse[x][:, None], y[:, :, None] * inverse[y][:, None]) % rows.p
+    return torch.where(turned == 0, factor, 0).tril(-1)
+
+
+def factors_of_last(rows: Rows) -> Tensor:
+    """What the last question is of each example: the factor (row, shots - 1), 0 where it is no multiple."""
+    return factors(rows)[:, -1, :-1]
+
+
+def kinds_of(rows: Rows) -> Tensor:
+    """Which of KINDS each example (row, shots - 1) is for the last question, as their places."""
+    examples, question = rows.inputs[:, :-1], rows.inputs[:, -1:]
+    found = torch.where(factors_of_last(rows) > 0, KINDS.index("a multiple"), KINDS.index("another direction"))
+    found[(examples == 0).all(2)] = KINDS.index("the origin")
+    found[(examples == question).all(2)] = KINDS.index("the same input")
+    return found
+
+
+def lines_known(rows: Rows) -> Tensor:
+    """On how many lines through the origin the examples of each row lie, (row,)."""
+    line = line_of(rows.inputs[:, :-1], rows.p)
+    return (one_hot(line.clamp(min=0), rows.p + 1) * (line >= 0)[..., None]).amax(1).sum(1)
+
+
+def matched(rows: Rows, example: int) -> Tensor:
+    """Where the last question is a multiple of one example, at this place, by a factor that is not 1, and of no other, (row,)."""
+    factor = factors_of_last(rows)
+    return (factor[:, example] > 1) & ((factor > 0).sum(1) == 1)
+
+
+def unmatched(rows: Rows, lines: int = 0) -> Tensor:
+    """Where the last question is a multiple of no example, and not the origin, but two examples of other lines tell the task.
+
+    With `lines`, only where the examples lie on exactly so many; (row,).
+    """
+    known = lines_known(rows)
+    alone = (rows.inputs[:, -1] != 0).any(1) & (factors_of_last(rows) == 0).all(1)
+    return alone & (known == lines if lines else known > 1)
+
+
+def with_wrong_answers(rows: Rows, example: Tensor, by: Tensor) -> Rows:
+    """The rows with the answer of one example each, (row,), made wrong by some number (row,)."""
+    row, answers = torch.arange(len(example)), rows.answers.clone()
+    answers[row, example] = (answers[row, example] + by) % rows.p
+    return rows._replace(answers=answers)

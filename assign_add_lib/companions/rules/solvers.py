@@ -8,20 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from .data import Rows, inverses
-
-
-def _collinear(rows: Rows) -> tuple[Tensor, Tensor]:
-    """Of each question (row, shot) and each example (row, shot, example): whether it comes before and the question is a multiple
-    of its input, which is not the origin; and of which factor, modulo p.
-    """
-    p, (x, y) = rows.p, rows.inputs.unbind(2)
-    inverse = inverses(p).to(x.device)
-    turned = (x[:, :, None] * y[:, None] - y[:, :, None] * x[:, None]) % p
-    before = torch.ones_like(turned[0], dtype=torch.bool).tril(-1)
-    along_x = x[:, None] != 0
-    factor = torch.where(along_x, x[:, :, None] * inverse[x][:, None], y[:, :, None] * inverse[y][:, None]) % p
-    return before & (turned == 0) & (along_x | (y[:, None] != 0)), factor
+from .data import Rows, factors, inverses
 
 
 def _certain(rows: Rows, answers: Tensor, known: Tensor) -> Tensor:
@@ -37,35 +24,36 @@ def _origin(rows: Rows) -> Tensor:
 
 def ratio_matching(rows: Rows) -> Tensor:
     """A question that is c times an earlier input has c times its answer; where several say so, each has a vote."""
-    matches, factor = _collinear(rows)
-    said = one_hot(factor * rows.answers[:, None] % rows.p, rows.p).double() * matches[..., None]
-    votes = matches.sum(2, keepdim=True)
+    factor = factors(rows)
+    said = one_hot(factor * rows.answers[:, None] % rows.p, rows.p).double() * (factor > 0)[..., None]
+    votes = said.sum((2, 3))[..., None]
     found = torch.where(votes > 0, said.sum(2) / votes.clamp(min=1), 1 / rows.p)
-    return torch.where(_origin(rows)[..., None], _certain(rows, torch.zeros_like(rows.answers), _origin(rows)), found)
+    found[_origin(rows)] = one_hot(torch.tensor(0, device=found.device), rows.p).double()
+    return found
 
 
 def regression(rows: Rows) -> Tensor:
     """Gaussian elimination modulo p: with two earlier inputs of different directions the task is known, with one its line."""
     p, (x, y), z = rows.p, rows.inputs.unbind(2), rows.answers
-    n, shots = z.shape
-    inverse, place = inverses(p).to(z.device), torch.arange(shots, device=z.device)
+    shots = torch.arange(z.shape[1], device=z.device)
 
     def first(there: Tensor) -> Tensor:
-        """The first shot (row, 1) at which something is so, or `shots`."""
-        return torch.where(there, place, shots).amin(1, keepdim=True)
+        """The first shot (row, 1) at which something is so, or the number of shots."""
+        return torch.where(there, shots, len(shots)).amin(1, keepdim=True)
+
+    def at(shot: Tensor) -> tuple[Tensor, ...]:
+        """x, y and z of one shot of each row, each (row, 1)."""
+        return tuple(of.gather(1, shot.clamp(max=len(shots) - 1)) for of in (x, y, z))
 
     one = first(~_origin(rows))
-    at = lambda of, shot: of.gather(1, shot.clamp(max=shots - 1))  # noqa: E731
-    x1, y1, z1 = (at(each, one) for each in (x, y, z))
-    turned = (x1 * y - y1 * x) % p  # the determinant of the first input and each
-    two = first((turned != 0) & (place > one))
-    x2, y2, z2 = (at(each, two) for each in (x, y, z))
-    scale = inverse[(x1 * y2 - y1 * x2) % p]
+    x1, y1, z1 = at(one)
+    two = first(((x1 * y - y1 * x) % p != 0) & (shots > one))
+    x2, y2, z2 = at(two)
+    scale = inverses(p).to(z.device)[(x1 * y2 - y1 * x2) % p]
     a, b = (z1 * y2 - z2 * y1) * scale % p, (x1 * z2 - x2 * z1) * scale % p
-    factor = torch.where(x1 != 0, x * inverse[x1], y * inverse[y1])
-    solved, on_line = place > two, (place > one) & (turned == 0)
-    answers = torch.where(solved, a * x + b * y, torch.where(on_line, factor * z1, 0)) % p
-    return _certain(rows, answers, solved | on_line | _origin(rows))
+    of_first = factors(rows).gather(2, one.clamp(max=len(shots) - 1)[..., None].expand(-1, len(shots), 1))[..., 0]
+    answers = torch.where(shots > two, a * x + b * y, of_first * z1) % p
+    return _certain(rows, answers, (shots > two) | (of_first > 0) | _origin(rows))
 
 
 def memory(rows: Rows, tasks: Tensor) -> Tensor:
@@ -114,11 +102,6 @@ def accuracy(probabilities: Tensor, answers: Tensor) -> Tensor:
     """The chance (...) that the likeliest of the answers (..., p), at random where several are, is the right one (...)."""
     best = probabilities == probabilities.amax(-1, keepdim=True)
     return best.gather(-1, answers[..., None])[..., 0].double() / best.sum(-1)
-
-
-def surprise(probabilities: Tensor, answers: Tensor) -> Tensor:
-    """The cross-entropy (...) of probabilities (..., p) on the right answers (...), in nats."""
-    return -probabilities.gather(-1, answers[..., None])[..., 0].log()
 
 
 def expected_ratio_matching(p: int, examples: int) -> float:

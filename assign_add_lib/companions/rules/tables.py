@@ -1,4 +1,11 @@
-"""What chapter 16 measures on the shipped runs: tables (row, column) of one seed, and the shipped one of all of them."""
+"""All that chapter 16 measures on the shipped runs: a table a measure.
+
+A measure gives the rows of its table for one seed.  Columns of text and whole numbers say of what, those of floats how much.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import product
 
 import pandas as pd
 import torch
@@ -6,36 +13,21 @@ from torch import Tensor
 
 from ...analysis.fourier import logarithms
 from ...engine.manifest import shipped_file
-from .analysis import Answering, accuracy_by_shots, altered, answering, factor_of, following, read_by_kind
-from .data import Rows, Split, all_pairs, draw_rows, draw_tasks, line_of
-from .inside import (
-    after_exchange,
-    after_rows,
-    between,
-    head_outputs,
-    largest_wave,
-    multiples,
-    outcomes,
-    over_inputs,
-    relabelled,
-    streams,
-    triples,
-    waves,
-    without_heads,
-)
-from .model import ASKED
-from .seeds import ELEVEN, EXAMPLES, MATCH, ROWS, ZEROS, RuleSeed, Table
-from .solvers import accuracy, elimination, memory, ratio_matching, regression
-from .training import SETS, SHOTS
+from . import analysis
+from .data import SETS, Rows, all_pairs, draw_rows, draw_set, draw_tasks, factors_of_last, line_of, with_wrong_answers
+from .model import Network
+from .seeds import EXAMPLES, FEWER, MATCH, ROWS, SEEDS, ZEROS, RuleSeed, by_zero
+from .solvers import elimination, memory
+from .training import SHOTS, RuleConfig, RuleRun, load_rules
 
-SHIPPED = "companions/rules.csv"
+SHIPPED = "companions/rules-tables/{}.csv"  # by the name of its measure
 DRAWS = 200  # of a null
 LINES = range(2, 7)  # through the origin, on which the examples of a row lie
 WRONG = 4  # examples of EXAMPLES that are made wrong, at most
 CONTEXTS = 8  # rows after which an example is put
 TASKS = ("unseen tasks", "seen tasks")
 OTHER = MATCH + 2  # the place of an example that is no match
-PLACES = {  # positions of a row that is taken apart, by what stands there
+POSITIONS = {  # of a row that is taken apart, by what stands there
     "the question": slice(3 * EXAMPLES, 3 * EXAMPLES + 2),
     "its y": slice(3 * EXAMPLES + 1, 3 * EXAMPLES + 2),
     "the match's x and y": slice(3 * MATCH, 3 * MATCH + 2),
@@ -43,180 +35,159 @@ PLACES = {  # positions of a row that is taken apart, by what stands there
     "the match": slice(3 * MATCH, 3 * MATCH + 3),
     "another's z": slice(3 * OTHER + 2, 3 * OTHER + 3),
 }
-
-
-def _solvers(split: Split) -> dict[str, Answering]:
-    """The three solvers by name; what is remembered are the tasks of training."""
-    return {"ratio matching": ratio_matching, "regression": regression, "memory": lambda rows: memory(rows, split.seen)}
-
-
-def _rights(answer: Answering, rows: Rows) -> Tensor:
-    """The chance with which the last question of each row is answered right, (row,)."""
-    return accuracy(answer(rows)[:, -1], rows.answers[:, -1])
-
-
-def _right(answer: Answering, rows: Rows) -> float:
-    """How often the last question of rows is answered right."""
-    return _rights(answer, rows).mean().item()
-
-
-def _by_zero(rows: Rows) -> dict[str, Tensor]:
-    """Which rows have a 0 in the question, and which have none."""
-    asked = (rows.inputs[:, -1] == 0).any(1)
-    return dict(zip(ZEROS, (asked, ~asked)))
+Measured = Iterator[dict[str, str | int | float]]  # the rows of a table
 
 
 def _share(marks: Tensor) -> float:
+    """The mean of marks, or of shares; not a number where there are none."""
     return marks.double().mean().item()
 
 
-def shots(seed: RuleSeed) -> Table:
-    """How often the arms and the three solvers are right, by set and by examples."""
-    split, table = seed.split, {}
-    networks = {arm: answering(seed.run(arm).network()) for arm in seed.main}
-    for name, answer in (networks | _solvers(split)).items():
-        for i, of in enumerate(SETS):
-            right = accuracy_by_shots(answer, split, of, SHOTS, ROWS, seed.generator(50 + i))  # the same rows for all
-            table |= {(f"{name}, {of}", f"{k} examples"): each for k, each in enumerate(right.tolist())}
-    return table
+def _level(null: Iterable[float]) -> float:
+    """What 95% of a null stay below."""
+    return torch.tensor(list(null)).quantile(0.95).item()
 
 
-def course(seed: RuleSeed) -> Table:
+def _rights(asked: dict[str, analysis.Answering], rows: Rows, **of: str | int) -> Measured:
+    """How often each that is asked answers the last question of rows."""
+    for arm, answer in asked.items():
+        yield {"arm": arm, **of, "right": _share(analysis.right(answer, rows))}
+
+
+def shots(seed: RuleSeed) -> Measured:
+    """How often the arms and the solvers are right, by set and by examples."""
+    asked = {arm: answer for arm, answer in (seed.answering | seed.solvers).items() if arm != "untrained"}
+    for place, name in enumerate(SETS):
+        generator = seed.generator(50 + place)
+        for examples in range(SHOTS):
+            rows = draw_set(name, seed.split, ROWS, examples + 1, generator)
+            yield from _rights(asked, rows, set=name, examples=examples)
+
+
+def course(seed: RuleSeed) -> Measured:
     """Each arm's accuracy at the last question of SHOTS: at the last step, at its best, and when that was."""
-    table = {}
-    for arm in seed.arms:
-        metrics = seed.run(arm).metrics
-        for of in SETS:
-            table[f"{arm}, {of}", "last"] = metrics[of].iloc[-1]
-            table[f"{arm}, {of}", "best"] = metrics[of].max()
-            table[f"{arm}, {of}", "best step"] = float(metrics[of].idxmax())
-    return table
+    for arm, name in product(seed.arms, SETS):
+        by_step = seed.run(arm).metrics[name]
+        found = {"last": by_step.iloc[-1], "best": by_step.max(), "best step": float(by_step.idxmax())}
+        yield {"arm": arm, "set": name, **found}
 
 
-def combining(seed: RuleSeed) -> Table:
-    """How often networks and solvers are right where one example is a multiple of the question, and where only two together tell.
+def combining(seed: RuleSeed) -> Measured:
+    """How often networks and solvers are right with one match, and where only two examples together tell."""
+    for tasks in TASKS:
+        for match, rows in seed.by_match(tasks).items():
+            yield from _rights(seed.answering | seed.solvers, rows, set=tasks, match=match)
 
-    And with one match, how often by the factor.
+
+def by_factor(seed: RuleSeed) -> Measured:
+    """How often they are right with one match, by what the question is of it."""
+    for tasks in TASKS:
+        rows = seed.matched(tasks=tasks)
+        for factor in range(2, seed.p):
+            part = rows.at(factors_of_last(rows)[:, MATCH] == factor)
+            yield from _rights(seed.answering | seed.solvers, part, set=tasks, factor=factor)
+
+
+def lines(seed: RuleSeed) -> Measured:
+    """How often they are right where no example is a multiple of the question, by the lines of the examples.
+
+    On two lines and on four also for tasks with a 0 and without; a kind of task that a seed has none of is left out.
     """
-    networks = {arm: answering(network) for arm, network in seed.networks()} | _solvers(seed.split)
-    table = {}
-    for tasks in TASKS:
-        matched, unmatched = seed.matched(tasks=tasks), seed.unmatched(tasks)
-        factors = factor_of(matched)[:, MATCH]
-        for name, answer in networks.items():
-            right = accuracy(answer(matched)[:, -1], matched.answers[:, -1])
-            row = f"{name}, {tasks}"
-            table[row, "one match"] = right.mean().item()
-            table |= {(row, f"factor {c}"): right[factors == c].mean().item() for c in range(2, matched.p)}
-            table[row, "no match"] = _right(answer, unmatched)
-    return table
+    asked = seed.answering | seed.solvers
+    for tasks, n in product(TASKS, LINES):
+        yield from _rights(asked | {"elimination": elimination}, seed.unmatched(tasks, n), set=tasks, rule="any", lines=n)
+    for tasks, zero, n in product(TASKS, ZEROS, (2, 4)):
+        if len(seed.tasks(tasks, zero)):
+            yield from _rights(asked, seed.unmatched(tasks, n, zero), set=tasks, rule=zero, lines=n)
 
 
-def lines(seed: RuleSeed) -> Table:
-    """How often networks and solvers are right where no example is a multiple of the question, by the lines of the examples."""
-    networks = {arm: answering(network) for arm, network in seed.networks()}
-    table = {}
-    for tasks in TASKS:
-        for n in LINES:
-            rows = seed.unmatched_on(n, tasks)
-            for name, answer in (networks | _solvers(seed.split) | {"elimination": elimination}).items():
-                table[f"{name}, {tasks}", f"{n} lines"] = _right(answer, rows)
-    return table
-
-
-def striking_out(seed: RuleSeed) -> Table:
+def striking_out(seed: RuleSeed) -> Measured:
     """Whether networks do what `elimination` does, on unseen tasks where no example is a multiple, by the lines of the examples.
 
     How often they say an answer that it leaves, and how often such an answer is right, each beside what an even guess gives;
     rows where it strikes out the right answer are left out.
     """
-    networks, table = dict(seed.networks()), {}
     for n in LINES:
-        rows = seed.unmatched_on(n)
+        rows = seed.unmatched(lines=n)
         found = elimination(rows)[:, -1]
         left = found == found.amax(1, keepdim=True)
         fair = left.gather(1, rows.answers[:, -1:])[:, 0]
-        left, truth, tokens = left[fair], rows.answers[fair, -1], rows.tokens[fair]
-        for arm, network in networks.items():
-            said = network(tokens)[:, -1].argmax(1)
+        left, rows = left[fair], rows.at(fair)
+        for arm, answer in seed.answering.items():
+            said = answer(rows)[:, -1].argmax(1)
             kept = left.gather(1, said[:, None])[:, 0]
-            table[arm, f"{n} lines: left"] = _share(kept)
-            table[arm, f"{n} lines: left, by a guess"] = _share(left)
-            table[arm, f"{n} lines: right of these"] = _share(said[kept] == truth[kept])
-            table[arm, f"{n} lines: right of these, by a guess"] = _share(1 / left[kept].sum(1))
-    return table
+            shares = {"left": kept, "left, by a guess": left, "right of these": (said == rows.answers[:, -1])[kept]}
+            shares["right of these, by a guess"] = 1 / left[kept].sum(1)
+            yield {"arm": arm, "lines": n, **{name: _share(each) for name, each in shares.items()}}
 
 
-def zeros(seed: RuleSeed) -> Table:
-    """As `lines`, on two and on four, for tasks with a 0 and without; a kind of task that a seed has none of is left out."""
-    networks = {arm: answering(network) for arm, network in seed.networks()} | _solvers(seed.split)
-    table = {}
-    for of in (f"{tasks}, {zero}" for tasks in TASKS for zero in ZEROS):
-        for n in (2, 4) if len(seed.tasks(of)) else ():
-            rows = seed.unmatched_on(n, of)
-            for name, answer in networks.items():
-                table[f"{name}, {of}", f"{n} lines"] = _right(answer, rows)
-    return table
-
-
-def wrong_examples(seed: RuleSeed) -> Table:
+def wrong_example(seed: RuleSeed) -> Measured:
     """What becomes of right answers where the match's answer, or that of another example, is made wrong: shares of these rows."""
-    table = {}
+    by = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(3))
+    another = (MATCH + torch.randint(1, EXAMPLES, (ROWS,), generator=seed.generator(4))) % EXAMPLES
+    wrong = {"the match": torch.full_like(by, MATCH), "another": another}
     for tasks in TASKS:
         rows = seed.matched(tasks=tasks)
-        by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(3))
-        other = (MATCH + torch.randint(1, EXAMPLES, (ROWS,), generator=seed.generator(4))) % EXAMPLES
-        for arm, network in seed.networks():
-            for name, example in (("the match", torch.full_like(by, MATCH)), ("another", other)):
-                found = following(answering(network), rows, example, by)
-                before = found["before"].double().sum().clamp(min=1)
-                row = f"{arm}, {tasks}, {name} wrong"
-                table |= {(row, key): (found[key].double().sum() / before).item() for key in ("kept", "moved")}
-    return table
+        for (arm, answer), (name, example) in product(seed.answering.items(), wrong.items()):
+            before, kept, moved = analysis.following(answer, rows, example, by)
+            yield {"arm": arm, "set": tasks, "wrong": name, "kept": _share(kept[before]), "moved": _share(moved[before])}
 
 
-def several_wrong(seed: RuleSeed) -> Table:
+def several_wrong(seed: RuleSeed) -> Measured:
     """How often networks and solvers are right on unseen tasks though several of the examples, drawn at random, are wrong.
 
     And of those answers that were right with none wrong, the share that still is, `kept`.  `best fit` answers with the rules,
     of all there are, that the most examples fit.
     """
-    every = all_pairs(seed.split.p)
-    networks = {arm: answering(network) for arm, network in seed.networks()}
-    networks |= _solvers(seed.split) | {"best fit": lambda rows: memory(rows, every)}
-    table = {}
-    for kind, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
-        order = torch.rand(ROWS, EXAMPLES, generator=seed.generator(11)).argsort(1)
-        by = torch.randint(1, rows.p, (ROWS, EXAMPLES), generator=seed.generator(12))
-        before = {name: _rights(answer, rows) for name, answer in networks.items()}
-        for n in range(WRONG + 1):
-            if n:
-                rows = altered(rows, order[:, n - 1], by[:, n - 1])
-            for name, answer in networks.items():
-                right = _rights(answer, rows)
-                table[f"{name}, {kind}", f"{n} wrong"] = right.mean().item()
-                table[f"{name}, {kind}", f"{n} wrong: kept"] = (right @ before[name] / before[name].sum().clamp(min=1)).item()
-    return table
+    asked = seed.answering | seed.solvers | {"best fit": partial(memory, tasks=all_pairs(seed.p))}
+    order = torch.rand(ROWS, EXAMPLES, generator=seed.generator(11)).argsort(1)
+    by = torch.randint(1, seed.p, (ROWS, EXAMPLES), generator=seed.generator(12))
+    for match, rows in seed.by_match().items():
+        before = {arm: analysis.right(answer, rows) for arm, answer in asked.items()}
+        for wrong in range(WRONG + 1):
+            if wrong:
+                rows = with_wrong_answers(rows, order[:, wrong - 1], by[:, wrong - 1])
+            for arm, answer in asked.items():
+                right = analysis.right(answer, rows)
+                kept = (right @ before[arm] / before[arm].sum().clamp(min=1)).item()
+                yield {"arm": arm, "match": match, "wrong": wrong, "right": _share(right), "kept": kept}
 
 
-def by_place(seed: RuleSeed) -> Table:
-    """Which examples decide where none is a match, on unseen tasks.
+def by_place(seed: RuleSeed) -> Measured:
+    """Which examples decide, on unseen tasks: of right answers, the share kept where the example at one place is wrong."""
+    for (match, rows), stream in zip(seed.by_match().items(), (3, 13)):  # with one match, wrong as in `wrong_example`
+        by = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(stream))
+        for (arm, answer), place in product(seed.answering.items(), range(EXAMPLES)):
+            before, kept, _ = analysis.following(answer, rows, torch.full_like(by, place), by)
+            yield {"arm": arm, "match": match, "place": place + 1, "kept": _share(kept[before])}
 
-    Of right answers, the share kept where the example at one place is wrong.  Where the two latest lie on different lines, what
-    is said once they follow another task than the rest: the answer of the one, or of the other.  And how often an answer is
-    right, by how these two lie and whether one of their numbers is 0, and by whether one of the question's is.
+
+def by_question(seed: RuleSeed) -> Measured:
+    """How often an answer is right on unseen tasks, by whether one of the question's numbers is 0.
+
+    And of right answers, the share that moves with the one match, where there is one, as ratio matching says once it is wrong.
     """
-    rows, table = seed.unmatched(), {}
-    by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(13))
-    wrong = [altered(rows, torch.full_like(by, place), by) for place in range(EXAMPLES)]
-    latest = slice(EXAMPLES - 2, EXAMPLES)
-    line, zero = line_of(rows.inputs[:, latest], rows.p), (rows.inputs[:, latest] == 0).any(2)
-    there = (line >= 0).all(1)
-    apart, alike = there & (line[:, 0] != line[:, 1]), there & (line[:, 0] == line[:, 1])
-    other = Rows.solve(rows.p, draw_tasks(ROWS, all_pairs(rows.p), seed.generator(14)), rows.inputs).answers
-    mixed = rows.answers.clone()
-    mixed[:, latest] = other[:, latest]
-    truth, differ = rows.answers[:, -1], apart & (rows.answers[:, -1] != other[:, -1])
+    by = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(3))  # as in `wrong_example`
+    for match, rows in seed.by_match().items():
+        for arm, answer in seed.answering.items():
+            before, _, moved = analysis.following(answer, rows, torch.full_like(by, MATCH), by)
+            for zero, asked in by_zero(rows.inputs[:, -1]).items():
+                share = _share(moved[before & asked]) if match == "one match" else float("nan")
+                yield {"arm": arm, "match": match, "question": zero, "right": _share(before[asked]), "moved": share}
+
+
+def _two_latest(rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
+    """Where the two latest examples lie on different lines, and where on one (row,); and which of them has a 0 (row, 2)."""
+    latest = rows.inputs[:, -3:-1]
+    one, other = line_of(latest, rows.p).unbind(1)
+    there = (one >= 0) & (other >= 0)
+    return there & (one != other), there & (one == other), (latest == 0).any(2)
+
+
+def by_latest(seed: RuleSeed) -> Measured:
+    """How often an answer is right on unseen tasks where none is a match, by how the two latest examples lie."""
+    rows = seed.unmatched()
+    apart, alike, zero = _two_latest(rows)
     kinds = {
         "different lines, no 0": apart & ~zero.any(1),
         "different lines, a 0 in the latest": apart & zero[:, 1],
@@ -224,186 +195,159 @@ def by_place(seed: RuleSeed) -> Table:
         "one line, no 0": alike & ~zero.any(1),
         "one line, with a 0": alike & zero.any(1),
     }
-    for arm, network in seed.networks():
-        said = lambda rows, network=network: network(rows.tokens)[:, -1].argmax(1)  # noqa: E731
-        right, answers = said(rows) == truth, said(rows._replace(answers=mixed))
-        for place, altered_rows in enumerate(wrong, start=1):
-            table[arm, f"place {place} wrong: kept"] = _share(said(altered_rows)[right] == truth[right])
-        table[arm, "two latest of another task: as these say"] = _share((answers == other[:, -1])[differ])
-        table[arm, "two latest of another task: as the rest say"] = _share((answers == truth)[differ])
-        table |= {(arm, f"right, two latest on {kind}"): _share(right[of]) for kind, of in kinds.items()}
-        table |= {(arm, f"right, the question {zero}"): _share(right[of]) for zero, of in _by_zero(rows).items()}
-    return table
+    for name, which in kinds.items():
+        yield from _rights(seed.answering, rows.at(which), latest=name)
 
 
-def match_by_place(seed: RuleSeed) -> Table:
-    """Whether the one match decides more than examples at other places, on unseen tasks.
-
-    Of right answers, the share kept where the example at one place is wrong; and by whether one of the question's numbers is 0,
-    how often it is right, and of right answers the share that moves with the match as ratio matching says.
-    """
-    rows, table = seed.matched(), {}
-    by = torch.randint(1, rows.p, (ROWS,), generator=seed.generator(3))  # as in `wrong_examples`
-    for arm, network in seed.networks():
-        found = [following(answering(network), rows, torch.full_like(by, place), by) for place in range(EXAMPLES)]
-        right, moved = found[MATCH]["before"], found[MATCH]["moved"]
-        for place, each in enumerate(found, start=1):
-            table[arm, f"place {place} wrong: kept"] = _share(each["kept"][right])
-        for zero, of in _by_zero(rows).items():
-            table[arm, f"right, the question {zero}"] = _share(right[of])
-            table[arm, f"moved with the match, the question {zero}"] = _share(moved[right & of])
-    return table
+def latest_of_another(seed: RuleSeed) -> Measured:
+    """What is said where the two latest examples, on different lines, follow another task than the rest, and none is a match."""
+    rows = seed.unmatched()
+    other = Rows.solve(seed.p, draw_tasks(ROWS, all_pairs(seed.p), seed.generator(14)), rows.inputs).answers
+    mixed = torch.cat([rows.answers[:, :-3], other[:, -3:-1], rows.answers[:, -1:]], 1)
+    differ = _two_latest(rows)[0] & (rows.answers[:, -1] != other[:, -1])
+    for arm, answer in seed.answering.items():
+        said = answer(rows._replace(answers=mixed))[:, -1].argmax(1)
+        as_these, as_rest = (_share((said == answers[:, -1])[differ]) for answers in (other, rows.answers))
+        yield {"arm": arm, "as these say": as_these, "as the rest say": as_rest}
 
 
-def eleven(seed: RuleSeed) -> Table:
-    """How the arm of 11 numbers answers, in the seed that has it: what is measured of the main arms, on rows of its own."""
-    alone = seed.of(ELEVEN)
-    measures = (shots, combining, wrong_examples, by_place) if ELEVEN in seed.arms else ()
-    table = {key: value for measure in measures for key, value in measure(alone).items()}
-    matched = match_by_place(alone) if measures else {}
-    return table | {(f"{arm}, one match", column): value for (arm, column), value in matched.items()}
-
-
-def depths(seed: RuleSeed) -> Table:
+def depths(seed: RuleSeed) -> Measured:
     """How often the stream at the last question, read out after each layer, has the right answer, with a match and without."""
-    table = {}
-    for arm, network in seed.networks():
-        for tasks in TASKS:
-            for name, rows in (("one match", seed.matched(tasks=tasks)), ("no match", seed.unmatched(tasks))):
-                for depth, resid in enumerate(streams(network, rows.tokens)):
-                    said = network.read_out(resid[:, ASKED][:, -1]).argmax(1)
-                    right = _share(said == rows.answers[:, -1])
-                    table[f"{arm}, {tasks}, {name}", f"depth {depth}"] = right
-    return table
+    for (arm, network), tasks in product(seed.networks.items(), TASKS):
+        for match, rows in seed.by_match(tasks).items():
+            for depth, stream in enumerate(analysis.streams(network, rows.tokens)):
+                right = network.read_out(stream[:, analysis.LAST]).argmax(1) == rows.answers[:, -1]
+                yield {"arm": arm, "set": tasks, "match": match, "depth": depth, "right": _share(right)}
 
 
-def attention_by_kind(seed: RuleSeed) -> Table:
+def _heads(network: Network) -> Iterator[tuple[int, int]]:
+    """Layer and head of each head, counted from 0."""
+    return product(range(len(network.layers)), range(network.layers[0].heads))
+
+
+def reading(seed: RuleSeed) -> Measured:
     """The mean weight of the last question on one example's token, by kind and head, on rows of unseen tasks.
 
     Of the token z also by whether one of the question's numbers is 0.
     """
-    rows, table = seed.rows(), {}
-    parts = {f", the question {zero}": rows.at(of) for zero, of in _by_zero(rows).items()}
-    for arm, network in seed.networks():
-        for which, part in {"": rows, **parts}.items():
-            for (kind, token), weights in read_by_kind(network, part).items():
-                for layer, of_layer in enumerate(weights.tolist() if token == "z" or not which else (), start=1):
-                    for head, weight in enumerate(of_layer, start=1):
-                        table[f"{arm}, layer {layer}, head {head}", f"{kind}, {token}{which}"] = weight
-    return table
+    rows = seed.rows()
+    parts = {"any": rows} | {zero: rows.at(of) for zero, of in by_zero(rows.inputs[:, -1]).items()}
+    for (arm, network), (question, part) in product(seed.networks.items(), parts.items()):
+        weights = analysis.read_by_kind(network, part)
+        for (layer, head), (token, name) in product(_heads(network), enumerate("xyz")):
+            if name == "z" or question == "any":
+                found = {kind: each[layer, head, token].item() for kind, each in weights.items()}
+                yield {"arm": arm, "question": question, "layer": layer + 1, "head": head + 1, "token": name, **found}
 
 
-def exchanges(seed: RuleSeed) -> Table:
+def heads(seed: RuleSeed) -> Measured:
+    """How often the arms are right with one match and with none, where one head reads its mean, or all others of its layer."""
+    for arm, (match, rows) in product(seed.main, seed.by_match().items()):
+        for layer, head in _heads(network := seed.networks[arm]):
+            others = [other for other in range(network.layers[layer].heads) if other != head]
+            without, alone = (_share(analysis.without_heads(network, rows, layer, of)) for of in ([head], others))
+            yield {"arm": arm, "match": match, "layer": layer + 1, "head": head + 1, "without": without, "alone": alone}
+
+
+def exchanges(seed: RuleSeed) -> Measured:
     """Which answers follow when the stream of another row stands at some positions at a depth: four layers, and untrained.
 
     The other row is another one altogether, or has the same inputs and another task.
     """
-    base, table, networks = seed.matched(), {}, dict(seed.networks())
-    other_task = Rows.solve(base.p, draw_tasks(ROWS, seed.split.unseen, seed.generator(8)), base.inputs)
-    for arm in ("four layers", "untrained"):
-        for kind, source in (("", seed.matched(1)), ("same inputs, ", other_task)):
-            for depth in range(len(networks[arm].layers) + 1):
-                for name, positions in PLACES.items():
-                    said = after_exchange(networks[arm], base, source, depth, positions)
-                    found = outcomes(said, base, source, MATCH)
-                    table |= {(f"{arm}, {kind}{name}, depth {depth}", answer): share for answer, share in found.items()}
-    return table
+    base = seed.matched()
+    other_task = Rows.solve(seed.p, draw_tasks(ROWS, seed.split.unseen, seed.generator(8)), base.inputs)
+    sources = {"other": seed.matched(1), "same": other_task}
+    for arm, (inputs, source) in product(("four layers", "untrained"), sources.items()):
+        network = seed.networks[arm]
+        for depth, (name, positions) in product(range(len(network.layers) + 1), POSITIONS.items()):
+            said = analysis.after_exchange(network, base, source, depth, positions)
+            found = analysis.outcomes(said, base, source, MATCH)
+            yield {"arm": arm, "inputs": inputs, "exchanged": name, "depth": depth, **found}
 
 
-def examples(seed: RuleSeed) -> Table:
+def examples(seed: RuleSeed) -> Measured:
     """How the stream at an example's z is shared out between groups of examples, by depth, after rows of three.
 
     Between those that are multiples of one another, with what 95% of relabelled numbers stay below; between lines; and between
     the answers z alone.
     """
-    split, table = seed.split, {}
-    every, names = triples(split.p), torch.arange(split.p)
-    orders = relabelled(names[:, None], seed.generator(9), DRAWS)[..., 0]
-    drawn = [multiples(every, each) for each in orders]
-    groups = {"multiples": multiples(every, names), "lines": line_of(every[:, :2], split.p), "answers": every[:, 2]}
-    rows = draw_rows(CONTEXTS, 3, split.p, split.unseen, split.shown, seed.generator(10))
-    for arm, network in seed.networks():
-        for depth, values in enumerate(after_rows(network, rows, every)):
-            row = f"{arm}, depth {depth}"
-            table |= {(row, name): _mean_share(values, of) for name, of in groups.items()}
-            table[row, "multiples, null"] = torch.tensor([_mean_share(values, of) for of in drawn]).quantile(0.95).item()
-    return table
+    every, names = analysis.triples(seed.p), torch.arange(seed.p)
+    orders = analysis.relabelled(names[:, None], seed.generator(9), DRAWS)[..., 0]
+    groups = {"lines": line_of(every[:, :2], seed.p), "answers": every[:, 2]}
+    multiples, *relabelled = [analysis.multiples(every, each) for each in (names, *orders)]
+    rows = draw_rows(CONTEXTS, 3, seed.p, seed.split.unseen, seed.split.shown, seed.generator(10))
+    for arm, network in seed.networks.items():
+        for depth, streams in enumerate(analysis.after_rows(network, rows, every)):  # (row, triple, d_model)
+            shares = {name: analysis.between(streams, of) for name, of in (groups | {"multiples": multiples}).items()}
+            null = _level(analysis.between(streams, of) for of in relabelled)
+            yield {"arm": arm, "depth": depth, **shares, "multiples, null": null}
 
 
-def _mean_share(values: Tensor, groups: Tensor) -> float:
-    """The share of the variance between groups, in the mean over rows (row, n, d)."""
-    return sum(between(each, groups) for each in values) / len(values)
+def embedding(seed: RuleSeed) -> Measured:
+    """The largest wave of the embedding under sums and under products, with what 95% of relabelled numbers stay below."""
+    for (arm, network), group in product(seed.networks.items(), ("sums", "products")):
+        relabelled = analysis.relabelled(network.embed.weight, seed.generator(6), DRAWS)
+        largest, *null = [analysis.waves(each, group).max().item() for each in (network.embed.weight, *relabelled)]
+        yield {"arm": arm, "group": group, "largest wave": largest, "null": _level(null)}
 
 
-def heads(seed: RuleSeed) -> Table:
-    """The accuracy of the arms on rows with one match and with none: whole, and where heads read their mean.
+def head_waves(seed: RuleSeed) -> Measured:
+    """The largest wave over (log x, log y) of each head's mean output, with what 95% of relabelled numbers stay below.
 
-    These are one head at a time, and all heads of a layer but one.
+    In the null both numbers of an input are taken for other powers, the same for both.
     """
-    table = {}
-    for arm in seed.main:
-        network = seed.run(arm).network()
-        for kind, rows in (("one match", seed.matched()), ("no match", seed.unmatched())):
-            table[f"{arm}, whole", kind] = _share(network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1])
-            for layer, module in enumerate(network.layers, start=1):
-                for head in range(module.heads):
-                    others = [each for each in range(module.heads) if each != head]
-                    row = f"{arm}, {{}} layer {layer}, head {head + 1}"
-                    table[row.format("without"), kind] = without_heads(network, rows, layer, head)
-                    table[row.format("with no other of"), kind] = without_heads(network, rows, layer, *others)
-    return table
+    rows, log = seed.any_question(), logarithms(seed.p)
+    orders = analysis.relabelled(log[:, None], seed.generator(5), DRAWS)[..., 0]
+    for arm, network in seed.networks.items():
+        outputs = analysis.head_outputs(network, rows.tokens)
+        for layer, head in _heads(network):
+            means = analysis.over_inputs(outputs[layer, head], rows)
+            largest, *null = [analysis.largest_wave(means, each) for each in (log, *orders)]
+            yield {"arm": arm, "layer": layer + 1, "head": head + 1, "largest wave": largest, "null": _level(null)}
 
 
-def numbers(seed: RuleSeed) -> Table:
-    """The largest wave of the embedding under sums and under products, with what 95% of relabelled numbers stay below.
-
-    And the largest wave over (log x, log y) of each head's mean output, with the same null: in it, both numbers of an input
-    are taken for other powers, the same for both.
-    """
-    asked = [(arm, network, seed.any_question()) for arm, network in seed.networks()]
-    if ELEVEN in seed.arms:
-        asked.append((ELEVEN, seed.run(ELEVEN).network(), seed.of(ELEVEN).any_question()))
-    table = {}
-    for arm, network, rows in asked:
-        log, embedding = logarithms(rows.p), network.embed.weight
-        orders = relabelled(log[:, None], seed.generator(5), DRAWS)[..., 0]
-        null = relabelled(embedding, seed.generator(6), DRAWS)
-        for group in ("sums", "products"):
-            table[f"{arm}, embedding", f"{group}, largest wave"] = waves(embedding, group).max().item()
-            drawn = torch.stack([waves(each, group).max() for each in null])
-            table[f"{arm}, embedding", f"{group}, null"] = drawn.quantile(0.95).item()
-        for layer, of_layer in enumerate(head_outputs(network, rows.tokens), start=1):
-            for head, outputs in enumerate(of_layer, start=1):
-                means = over_inputs(outputs, rows)
-                row = f"{arm}, layer {layer}, head {head}"
-                table[row, "largest wave"] = largest_wave(means, log)
-                table[row, "null"] = torch.tensor([largest_wave(means, each) for each in orders]).quantile(0.95).item()
-    return table
+def numbers_known(seed: RuleSeed) -> Measured:
+    """Of runs with fewer tasks, how often unseen tasks are right, by whether training showed both of their numbers."""
+    for tasks in (*FEWER, RuleConfig.tasks):
+        run = seed.run(f"{tasks} tasks" if tasks in FEWER else "four layers")
+        split = run.split
+        known = torch.stack([torch.isin(split.unseen[:, i], split.seen[:, i]) for i in range(2)], 1).all(1)
+        for name, which in (("both known", known), ("not both", ~known)):
+            right, generator = float("nan"), torch.Generator().manual_seed(0)
+            if which.any():
+                rows = draw_rows(3 * ROWS, SHOTS, seed.p, split.unseen[which], split.shown, generator, asked=split.shown)
+                right = _share(analysis.right(analysis.answering(run.network()), rows))
+            yield {"tasks": tasks, "unseen": name, "rules": int(which.sum()), "right": right}
 
 
-MEASURES = {
-    "shots": shots,
-    "course": course,
-    "combining": combining,
-    "lines": lines,
-    "striking out": striking_out,
-    "zeros": zeros,
-    "wrong examples": wrong_examples,
-    "several wrong": several_wrong,
-    "by place": by_place,
-    "match by place": match_by_place,
-    "11 numbers": eleven,
-    "depths": depths,
-    "reading": attention_by_kind,
-    "exchanges": exchanges,
-    "examples": examples,
-    "heads": heads,
-    "numbers": numbers,
+SEVEN = [(seed, 7) for seed in SEEDS]
+BOTH = [*SEVEN, (SEEDS[0], 11)]
+SHIPPED_OF = {  # for which seeds and numbers each measure is shipped
+    **dict.fromkeys((shots, course, combining, by_factor, wrong_example, by_place, by_question, by_latest), BOTH),
+    **dict.fromkeys((latest_of_another, embedding, head_waves), BOTH),
+    **dict.fromkeys((lines, striking_out, several_wrong, depths, reading, heads, exchanges, examples), SEVEN),
+    numbers_known: SEVEN[:1],
 }
+MEASURES = {measure.__name__: measure for measure in SHIPPED_OF}
 
 
-def load_table() -> pd.DataFrame:
-    """The shipped values (measure, row, column) by seed; FileNotFoundError or ValueError where missing or damaged."""
-    # a column is called "null", which pandas would take for a missing name
-    index = ["measure", "row", "column"]
-    return pd.read_csv(shipped_file(SHIPPED), index_col=index, keep_default_na=False, na_values=[""])
+def make_table(name: str, load: Callable[[str], RuleRun] = load_rules) -> pd.DataFrame:
+    """A table measured anew, sorted by its columns of text and whole numbers.
+
+    `load` opens runs by name; `numbers_known` asks for some whose weights are not shipped.
+    """
+    measure = MEASURES[name]
+    rows = [{"seed": seed, "p": p, **row} for seed, p in SHIPPED_OF[measure] for row in measure(RuleSeed(seed, p, load))]
+    table = pd.DataFrame(rows)
+    return table.sort_values([*table.select_dtypes(exclude="float")], ignore_index=True)
+
+
+def load_table(name: str, p: int = RuleConfig.p) -> pd.DataFrame:
+    """A shipped table of p numbers: what was measured by seed, as columns (value, seed), indexed by the rest.
+
+    FileNotFoundError or ValueError where it is missing or damaged.
+    """
+    table = pd.read_csv(shipped_file(SHIPPED.format(name)))
+    table = table[table["p"] == p].drop(columns="p")
+    by_seed = table.set_index([*table.select_dtypes(exclude="float")]).unstack("seed")
+    return by_seed.rename(columns="seed-{}".format, level="seed").rename_axis(columns=[None, None])

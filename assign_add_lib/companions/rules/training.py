@@ -12,11 +12,10 @@ from torch.nn.functional import cross_entropy
 
 from ...engine.learner import Config, Learner
 from ...engine.runs import ModuleRun
-from .data import WAYS, Rows, Split, draw_questions, draw_rows
+from .data import SETS, WAYS, Rows, Split, draw_rows, draw_set
 from .model import Network
 
 BATCH_SEED, MEASURE_SEED = 1_000_000, 2_000_000  # added to the seed: weights, batches and measures draw from streams of their own
-SETS = ("seen tasks", "unseen tasks", "seen tasks, new inputs", "unseen tasks, new inputs")
 MEASURED = 500  # rows of each set
 
 
@@ -152,9 +151,9 @@ class RuleLearner(Learner):
 
     @cached_property
     def _evaluated_on(self) -> dict[str, Rows]:
-        """Rows of each of SETS, of examples of the training inputs: always the same."""
+        """Rows of each of SETS: always the same."""
         generator = torch.Generator(self.device).manual_seed(MEASURE_SEED + self.config.seed)
-        return dict(zip(SETS, question_sets(self.split, MEASURED, SHOTS, generator)))
+        return {name: draw_set(name, self.split, MEASURED, SHOTS, generator) for name in SETS}
 
     def evaluate(self) -> dict[str, float]:
         """The loss on a batch of the stage at hand, and the share of the last questions answered right, on each of SETS."""
@@ -162,15 +161,6 @@ class RuleLearner(Learner):
         for name, rows in self._evaluated_on.items():
             found[name] = (self.network(rows.tokens)[:, -1].argmax(1) == rows.answers[:, -1]).double().mean().item()
         return found
-
-
-def question_sets(split: Split, rows: int, shots: int, generator: torch.Generator) -> list[Rows]:
-    """Rows of each of SETS: of seen and unseen tasks, with a last question from the inputs of training, then from the others."""
-    return [
-        draw_questions(rows, shots, split.p, tasks, split.shown, asked, generator)
-        for asked in (split.shown, ~split.shown)
-        for tasks in (split.seen, split.unseen.to(split.seen.device))
-    ]
 
 
 class RuleRun(ModuleRun):

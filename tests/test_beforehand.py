@@ -1,0 +1,231 @@
+"""Rules that were fixed before measuring: each has a name and a day, and says of the shipped tables what it is said to say."""
+
+import math
+from collections import Counter
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import fisher_exact, kendalltau
+
+from assign_add_lib.analysis import waits
+from assign_add_lib.claims.beforehand import fixed_rules
+from assign_add_lib.companions.hypernetwork import tables as hypernetwork
+from assign_add_lib.companions.rules import data, seeds, solvers
+from assign_add_lib.companions.rules import tables as rules
+from assign_add_lib.companions.rules.training import SHOTS
+from assign_add_lib.engine.manifest import shipped_file
+from assign_add_lib.laboratory.analysis import comes
+from assign_add_lib.laboratory.training import load_world_run
+from assign_add_lib.systems import SYSTEMS
+
+RULES = fixed_rules()
+WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")
+LEFT = (0.01, 0.03, 0.06, 0.3, 0.45, 0.6, 0.8, 0.99)  # values of r at which two seeds were not made yet
+
+
+def sweep(name):
+    return pd.read_csv(shipped_file(f"sweeps/{name}.csv")).set_index(["seed", "train_fraction", "r"])
+
+
+def fisher(some, others):
+    counts = [[each.sum(), (~each).sum()] for each in (some, others)]
+    return fisher_exact(counts, alternative="greater").pvalue
+
+
+def tau_is_extreme(r, values, sign, below):
+    """Whether Kendall's tau is as far on this side as few shuffles of r bring it."""
+    generator, found = np.random.default_rng(1), sign * kendalltau(r, values).statistic
+    shuffled = [sign * kendalltau(generator.permutation(r), values).statistic for _ in range(500)]
+    return found > 0 and sum(each >= found for each in shuffled) / 500 < below
+
+
+def threshold():
+    exact = sweep("train_fraction")["exact 0-var held-out"]
+    low, high = exact.xs(0.22, level="train_fraction"), exact.xs(0.28, level="train_fraction")
+    return "sharp" if len(low) == len(high) == 10 and low.max() < 0.5 < high.min() else "not sharp"
+
+
+def late():
+    sides = [sweep("r"), sweep("seed")]
+    for i, side in enumerate(sides):
+        low = side[["1-var train", "1-var var-restricted"]].min(axis=1).drop(42, level="seed") < 0.99
+        sides[i] = low[low.index.get_level_values("r").isin([0.1, 0.17, 1])]
+    assert [len(side) for side in sides] == [18, 9]
+    return "more often" if fisher(*sides) < 0.05 else "not shown"
+
+
+def order():
+    grid = pd.concat([sweep("r"), sweep("seed")])
+    return "grows" if tau_is_extreme(grid.index.get_level_values("r"), grid["exact 2-var held-out"], 1, 0.01) else "not shown"
+
+
+def missing():
+    """By seed and r, which runs of the r grid were not made yet and miss; and those at 1."""
+    misses = [sweep(name)["1-var var-restricted"].droplevel("train_fraction") < 0.5 for name in ("r", "seed")]
+    keys = [(1, r) for r in (*LEFT, 0.08, 0.13, 0.22, 0.37, 0.52, 0.7, 0.9)] + [(0, r) for r in (*LEFT, 0.9)]
+    assert len(keys) == 24
+    return misses[0].loc[keys], misses[1]
+
+
+def missing_more():
+    return "more often" if fisher(*missing()) < 0.05 else "not shown"
+
+
+def missing_trend():
+    last, _ = missing()
+    return "more often" if tau_is_extreme(last.index.get_level_values("r"), last, -1, 0.05) else "not shown"
+
+
+def near_tenth():
+    misses = sweep("beside").loc[1]["1-var var-restricted"] < 0.5
+    assert sorted(misses.index.get_level_values("r")) == [0.099, 0.101]
+    return "no detail" if misses.all() else "a detail"
+
+
+def late_variables():
+    steps = waits.released(waits.load_waits(), waits.RELEASED).fillna(math.inf)
+    usual = steps["unchanged"].min()
+    came = [steps[name].max() < 0.1 * usual for name in ("itself", "read")]
+    came += [steps[name].min() > 0.5 * usual for name in ("own", "aside")]
+    came += [steps["asked twice as often"].max() < usual, steps["no weight decay"].min() > steps["unchanged"].max()]
+    return f"{WORDS[sum(came)]} of {WORDS[len(came)]}"
+
+
+def late_variables_elsewhere():
+    rows, came = waits.load_other_waits(), []
+    for (seed, name), part in rows.groupby(["seed", "branch"]):
+        soon = part.set_index("step")[["k right", "l right"]].min(axis=1)
+        released = soon[soon >= waits.RELEASED].index.min() - waits.OTHER_STARTS[seed]
+        came.append(released <= 300 if name != "aside" else not released <= 1500)
+    assert len(came) == 12
+    return "all" if all(came) else f"{sum(came)} of 12"
+
+
+def last_of(name, system, column):
+    return SYSTEMS[system].run.open(name).metrics[column].iloc[-1]
+
+
+def wider_vanilla():
+    of = "out of distribution"
+    narrow, best = (last_of(f"{arm}-connected-0", "hypernetwork", of) for arm in ("vanilla", "hypernetwork"))
+    wide = pd.read_csv(shipped_file("companions/vanilla-wide-0.csv"))[of].iloc[-1]
+    closed = (wide - narrow) / (best - narrow)
+    return "width" if closed >= 2 / 3 else "not width" if closed < 1 / 3 else "open"
+
+
+def errors_of_a_blend():
+    cosine = hypernetwork.load_tables()["errors"].xs("cosine with the blend", level="measure")
+    return "a blend" if (cosine.loc["vanilla"] - cosine.loc["hypernetwork"]).min() >= 0.1 else "no blend"
+
+
+def mixtures():
+    left = hypernetwork.load_tables()["mixtures"].mean(axis=1)
+    code, known, by_sum = (
+        left.xs(each, level=("fitted", "tasks"))
+        for each in (("code", "held-out pairs"), ("code", "in distribution"), ("sum", "held-out pairs"))
+    )
+    if code["vanilla"] <= 2 * known["vanilla"]:
+        return "mixes"
+    return "adds up" if code["vanilla"] >= 2 / 3 * code["blend"] and by_sum["vanilla"] < code["vanilla"] else "neither"
+
+
+def more_steps():
+    solved = pd.read_csv(shipped_file("companions/continuous-long-0.csv"))["graphs"].iloc[-1]
+    return "the steps" if solved >= 0.5 else "not the steps" if solved < 0.2 else "open"
+
+
+def by_heart(some, others, level):
+    shares = rules.load_table("lines")["right"][["seed-1", "seed-2"]].xs(("four layers", 2), level=("arm", "lines"))
+    held = shares.loc[some] - shares.loc[others] >= level
+    return f"{WORDS[held.sum()]} of two"
+
+
+def rules_with_0():
+    return by_heart(("seen tasks", "with a 0"), ("seen tasks", "without a 0"), 0.3)
+
+
+def rules_of_training():
+    return by_heart(("seen tasks", "without a 0"), ("unseen tasks", "without a 0"), 0.05)
+
+
+def ends(arm):
+    """What an arm of seed 0 has right of unseen tasks at the last step."""
+    return rules.load_table("course").loc[(arm, "unseen tasks"), ("last", "seed-0")]
+
+
+def order_of_lessons():
+    return "matters" if min(ends("reversed"), ends("one-line")) <= ends("four layers") - 0.1 else "not shown"
+
+
+def rectangles():
+    return "matters" if ends("random tasks") <= ends("four layers") - 0.1 else "not shown"
+
+
+def number_of_tasks():
+    ways = []
+    for arm in (*(f"{n} tasks" for n in seeds.FEWER), "four layers"):
+        of = seeds.RuleSeed(0).run(arm).split
+        asked = data.draw_set("unseen tasks", of, 2000, SHOTS, torch.Generator().manual_seed(1))
+        matched = solvers.accuracy(solvers.ratio_matching(asked)[:, -1], asked.answers[:, -1]).mean().item()
+        ways.append((ends(arm) - 1 / of.p) / (matched - 1 / of.p))
+    rises = min(later - sooner for sooner, later in zip(ways, ways[1:])) >= -0.05
+    return "a transition" if ways[0] <= 0.2 and rises and ways[-1] - ways[0] >= 0.4 else "none"
+
+
+def branches(kinds, worlds, but=()):
+    """In how many branches of these kinds and worlds the look-up came."""
+    found = []
+    for (name, kind), rows in pd.read_csv(shipped_file("laboratory-branches.csv")).groupby(["run", "branch"]):
+        if kind in kinds and name not in but and any(name.startswith(world) for world in worlds):
+            curve = rows.set_index("step")["1-var train"]
+            found.append(comes(load_world_run(name), "1-var train", curve) < math.inf)
+    return f"{WORDS[sum(found)]} of {WORDS[len(found)]}"
+
+
+MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
+DECIDE = {
+    "threshold": threshold,
+    "late": late,
+    "order": order,
+    "missing-more": missing_more,
+    "missing-trend": missing_trend,
+    "near-tenth": near_tenth,
+    "late-variables": late_variables,
+    "late-variables-elsewhere": late_variables_elsewhere,
+    "more-steps": more_steps,
+    "wider-vanilla": wider_vanilla,
+    "errors-of-a-blend": errors_of_a_blend,
+    "mixtures": mixtures,
+    "rules-with-0": rules_with_0,
+    "rules-of-training": rules_of_training,
+    "order-of-lessons": order_of_lessons,
+    "number-of-tasks": number_of_tasks,
+    "rectangles": rectangles,
+    "helped": lambda: branches(["helped"], MODULO),
+    "nothing-helped": lambda: branches(["numbers", "unchanged"], MODULO),
+    "fixed": lambda: branches(["fixed"], MODULO + LINKS),
+    "fixed-subtraction": lambda: branches(["fixed"], SUBTRACTION),
+    "names": lambda: branches(["names"], MODULO + SUBTRACTION),
+    "names-links": lambda: branches(["names"], LINKS),
+    "unchanged": lambda: branches(["unchanged"], SUBTRACTION + LINKS),
+    "sign": lambda: branches(["sign"], MODULO + LINKS + SUBTRACTION, but=["subtraction-2"]),
+}
+
+
+def test_rules_have_one_name_each_a_day_and_all_that_a_reader_asks():
+    assert max(Counter(rule.id for rule in RULES).values()) == 1
+    for rule in RULES:
+        assert date(2026, 11, 20) <= rule.fixed <= date.today() and rule.system in SYSTEMS, rule.id
+        assert all(text.endswith(".") for text in (rule.rule, rule.seen, rule.outcome)) and rule.verdict, rule.id
+
+
+def test_every_rule_is_decided_again():
+    assert [*DECIDE] == [rule.id for rule in RULES]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_the_verdict_is_what_the_rule_says_of_the_shipped_tables(rule):
+    assert DECIDE[rule.id]() == rule.verdict

@@ -1,0 +1,190 @@
+"""Reasoning in a loop: the tables of one iteration, against slow versions and networks whose mechanism is known."""
+
+import math
+from itertools import product
+
+import pytest
+import torch
+
+from assign_add_lib.companions.reasoning import analysis, mechanism, seeds
+from assign_add_lib.companions.reasoning.analysis import operand_variances
+from assign_add_lib.companions.reasoning.data import EQUALS, SEP, VARIABLE, sample_graphs, text, write
+from assign_add_lib.companions.reasoning.seeds import NETWORKS
+
+
+@pytest.mark.parametrize("name", ["variances", "gains", "waves", "frequencies", "largest_frequencies"])
+def test_here_where_no_network_is_trained_all_have_the_numbers_of_the_untrained(seed, name):
+    found = mechanism.TABLES[name].measure(seed)
+    for (arm, *rest), value in found.items():
+        assert value == found["untrained", *rest] and arm in NETWORKS
+    assert {len(entries) for entries in found} == {len(mechanism.TABLES[name].columns)}
+
+
+def test_shares_of_a_heads_variance_add_up(seed):
+    found = mechanism.variances(seed, "discrete")
+    for layer, head in product((1, 2), (1, 2)):
+        assert sum(found[layer, head, f"operand {i}"] for i in (1, 2, 3)) == pytest.approx(1, abs=1e-5)
+    network = seed.network("discrete")
+    assert found[1, 2, "variance"] == operand_variances(network, mechanism.with_three_operands(seed.graphs(1)))[0, 1].sum()
+
+
+def test_groups_of_operands_are_told_apart_by_their_sums(seed):
+    generator = torch.Generator().manual_seed(1)
+    one, other = mechanism.told_apart(mechanism.with_three_operands(sample_graphs(900, 6, generator)), generator)
+    sums = mechanism.sums_of_groups(one, other)
+    assert len(sums) > 10 and all(len(set(row)) == 8 for row in sums.tolist())
+    for row in range(len(sums)):
+        operands = one.operands[row, -1].tolist()
+        for group, value in zip(mechanism.GROUPS, sums[row].tolist()):
+            held = [(other if i in group else one).solution[row, operand].item() for i, operand in enumerate(operands)]
+            assert value == sum(held) % 11
+    assert [mechanism.listed(group, range(3)) for group in ((), (1,), (0, 2), (0, 1, 2))] == ["none", "2", "1, 3", "all"]
+
+
+def test_exchanges_say_whose_values_a_network_takes(seed, monkeypatch):
+    """A network that takes operand i from where the exchange was made, and all three from layer 2."""
+    drawn = sample_graphs(900, 6, torch.Generator().manual_seed(2))
+    monkeypatch.setattr(seeds.ReasoningSeed, "graphs", lambda *_: drawn)
+
+    graphs, others = mechanism.two_runs(seed)
+    sums, (factors, _, places) = mechanism.sums_of_groups(graphs, others), mechanism.before_the_last(graphs)
+
+    def value_at(network, asked, at, alter):
+        layer, heads, where, given = alter
+        if torch.equal(given, factors.roll(1, 0)):  # of another graph
+            return sums[:, 0]
+        assert torch.equal(given, mechanism.before_the_last(others)[0]) and torch.equal(asked, factors)
+        if layer == 1:
+            return sums[:, mechanism.GROUPS.index((0, 1, 2) if len(heads) == 2 else ())]
+        moved = [(i,) for i in range(3) if torch.equal(where, places[:, i])]
+        return sums[:, mechanism.GROUPS.index(moved[0] if moved else ())]
+
+    monkeypatch.setattr(analysis, "readings", lambda network, asked, layer, at: asked)
+    monkeypatch.setattr(analysis, "exchange", lambda *alter: alter)
+    monkeypatch.setattr(analysis, "value_at", value_at)
+    at_operands = mechanism.exchanges_at_operands(seed, "discrete")
+    for age in ("fresh", "older"):
+        assert at_operands[2, age, "2"] == 1 and at_operands[3, age, "none"] == 0
+    at_sum = mechanism.exchanges(seed, "untrained")
+    assert at_sum[1, 2, "all", "none"] == at_sum[2, 0, "none", "none"] == at_sum[2, 2, "all", "all"] == 1
+    assert at_sum[2, 1, "2", "all"] == 0
+    assert mechanism.exchanges_of_graphs(seed, "corrected") == {(): 1}
+
+
+def taken(row, here, order):
+    """What the last sum is where each operand is taken from the first kind of place, in this order, at which it holds a value."""
+    syntax, variable, _, value = row.T.tolist()
+    start = max((place for place in range(here) if syntax[place] == SEP), default=-1)
+    total = 0
+    for own in (place for place in range(start, here - 1) if syntax[place] == VARIABLE):
+        same = [place for place in range(here) if syntax[place] == VARIABLE and variable[place] == variable[own]]
+        defined = [place for place in same if syntax[place - 1] == EQUALS]
+        at = {"operand": [own], "definition": defined, "mentions": [each for each in same if each not in (own, *defined)]}
+        total += next(value[place] for kind in order for place in at[kind] if value[place] < 11)
+    return total % 11
+
+
+@pytest.mark.parametrize("order", [("operand", "definition"), ("definition",), ("mentions", "definition")])
+def test_sources_say_where_values_come_from(seed, order, monkeypatch):
+    drawn = sample_graphs(300, 6, torch.Generator().manual_seed(2))
+    monkeypatch.setattr(seeds.ReasoningSeed, "graphs", lambda *_: drawn)
+    monkeypatch.setattr(analysis, "value_at", lambda network, factors, here: torch.tensor(
+        [taken(row, place, order) for row, place in zip(factors, here.tolist())]))  # fmt: skip
+    found, number = mechanism.sources(seed, "discrete"), mechanism.numbers_of_graphs(seed)
+    assert number["mentioned",] > 20 and number["not mentioned",] > 20
+    if order[0] != "mentions":  # of these some are empty yet
+        for place in ("operand", "definition", "mentions"):
+            assert mechanism.sources_that_differ(seed, "corrected")[place,] == float(place == order[0])
+    for (words, changed, measure), share in found.items():
+        there = {"operand", "definition"} | ({"mentions"} if words == "mentioned" else set())
+        decides = next(place for place in order if place in there)
+        if decides != "mentions" or "definition" in changed.split(" and "):  # of mentions some are empty yet
+            assert share == float((decides in changed.split(" and ")) == (measure == "moves"))
+
+
+def test_silences_are_by_the_number_of_operands(seed, monkeypatch):
+    """A network that is right where nothing is silent; else of one operand as layer 1 is, and of two as layer 2 is."""
+    graphs = seed.graphs(1)
+    parts = iter(mechanism.pieces(graphs) * 5)
+
+    def value_at(network, factors, here, alter):
+        (layer, heads), one = alter, next(parts)
+        right = one.adds[:, -1] == 1 + layer if heads else torch.ones(len(here), dtype=torch.bool)
+        return one.solution[:, -1].where(right, -1)
+
+    monkeypatch.setattr(analysis, "value_at", value_at)
+    monkeypatch.setattr(analysis, "silence", lambda layer, heads, real: (layer, heads))
+    assert graphs.adds[:, -1].unique().tolist() == [0, 1, 2, 3]
+    assert mechanism.last_nodes(seed, "discrete") == {(1,): 1, (2,): 1, (3,): 1}
+    found = mechanism.silences(seed, "discrete")
+    assert found == {(layer, head, many): float(many == layer) for layer, head, many in product((1, 2), (1, 2), (1, 2, 3))}
+
+
+def test_counts_give_nodes_what_nodes_that_add_another_number_read(seed, monkeypatch):
+    """A network that is right where head 2 of layer 2 reads the number of operands, times a number of the graph's own."""
+    drawn = seed.graphs(1)
+    asked = {many: drawn.rows(drawn.adds[:, -1] == many) for many in (1, 2, 3)}
+
+    def many_of(factors):  # which of these graphs they are
+        return next(many for many, graphs in asked.items() if torch.equal(mechanism.before_the_last(graphs)[0], factors))
+
+    def value_at(network, factors, here, alter):
+        (layer, heads, _, given), many = alter, many_of(factors)
+        right = (given[:, 0] / 10).round() == many if layer == 1 and 1 in heads else torch.tensor(True)
+        return torch.where(right.expand(len(here)), asked[many].solution[:, -1], -1)
+
+    monkeypatch.setattr(analysis, "readings", lambda network, factors, layer, at: (
+        torch.linspace(-1, 1, len(at)) + 10 * many_of(factors))[:, None].expand(-1, 2))  # fmt: skip
+    monkeypatch.setattr(analysis, "exchange", lambda *alter: alter)
+    monkeypatch.setattr(analysis, "value_at", value_at)
+    found, P = mechanism.counts(seed, "discrete"), drawn.vocabulary.modulus
+    for kind, told, many in product(("mean", "shift"), (1, 2, 3), (1, 2, 3)):
+        assert found[2, "2", kind, told, many, "right"] == found[2, "all", kind, told, many, "right"] == float(told == many)
+        assert found[2, "1", kind, told, many, "right"] == found[1, "2", kind, told, many, "right"] == 1
+    copies = asked[1].solution[:, -1]
+    for told in (1, 2, 3):  # whatever head 1 is told, the answer is the number itself
+        assert found[2, "1", "shift", told, 1, "times"] == (told * copies % P == copies).double().mean().item()
+
+
+def test_attention_is_summed_over_tokens_of_a_kind(seed, monkeypatch):
+    """Weights that stand for their place in the text: 2 ** place in the order of the row, summed by reading the words."""
+    graphs = seed.graphs(1)
+    tokens = write(graphs)
+    weights = 2.0 ** torch.arange(tokens.node.shape[1], dtype=torch.float64)
+    pattern = weights.expand(len(tokens.node), 2, len(weights), -1)
+    monkeypatch.setattr(mechanism, "run", lambda *_: {f"blocks.{layer}.attn.hook_pattern": pattern for layer in range(2)})
+    found, sums = mechanism.attention(seed, "corrected"), {}
+    for row in range(len(graphs.names)):
+        words, here = text(tokens.factors[row], seed.run("discrete").config.vocabulary), int(tokens.definitions[row, -1])
+        start = max((place for place in range(here) if words[place] == "[sep]"), default=-1)
+        inner = range(start + 1, here - 1)
+        if (many := sum(words[place].startswith("x") for place in inner)) == 0:
+            continue
+        kinds = {"operands": [p for p in inner if words[p] != "ADD"], "ADD": [p for p in inner if words[p] == "ADD"]}
+        kinds |= {"=": [here - 1], "itself": [here], "before": [start]}
+        for kind, places in kinds.items():
+            sums.setdefault((many, kind), []).append(sum(weights[place].item() for place in places))
+    for (many, kind), each in sums.items():
+        assert found[2, 2, f"sum of {many}", kind] == pytest.approx(sum(each) / len(each))
+    shares = [found[1, 1, "older operand", key] for key in ("itself", "definition", "mentions")]
+    assert 0 < shares[1] < shares[0] and 0 < shares[2] < shares[0]  # the operand's own token stands last
+
+
+def test_the_table_of_waves_knows_a_sum_from_two_operands(seed, monkeypatch):
+    x, y = torch.meshgrid(torch.arange(5.0), torch.arange(5.0), indexing="ij")
+    places = {"apart": (2 * math.pi * x / 5).cos() + (2 * math.pi * y / 5).sin(), "sum": (2 * math.pi * (x + y) / 5).cos()}
+    places |= {"logits": places["sum"], "neurons": places["apart"]}
+    monkeypatch.setattr(analysis, "along_the_sum", lambda network: {name: each[..., None] for name, each in places.items()})
+    plain = torch.arange(5)
+    monkeypatch.setattr(analysis, "sums_without", lambda network, removed, order: torch.full(
+        (5, 5), removed[0] if order.equal(plain) else -1))  # fmt: skip
+    found = mechanism.waves(seed, "discrete")
+    assert found["apart", "one operand"] == pytest.approx(1) and found["sum", "sum"] == pytest.approx(1)
+    assert found["apart", "sum"] == pytest.approx(0, abs=1e-6) and found["sum", "one operand"] == pytest.approx(0, abs=1e-6)
+    best, relabelled = found["apart", "best frequency"], found["apart", "best frequency, relabelled"]
+    assert best == pytest.approx(1) and 0.5 < relabelled < 1
+    waves, kept = mechanism.frequencies(seed, "discrete"), mechanism.largest_frequencies(seed, "discrete")
+    assert waves[1, "sum in logits"] == pytest.approx(1) and waves[1, "operand in neurons"] == pytest.approx(1)
+    assert waves[2, "sum in logits"] == pytest.approx(0, abs=1e-6)
+    assert waves[2, "right without"] == 0.2 and waves[2, "right without, relabelled"] == 0  # of 25 sums five are 2
+    assert kept == {(1, "right"): 0.2, (1, "right, relabelled"): 0}  # the wave at 2 is the smaller one

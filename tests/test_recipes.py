@@ -1,0 +1,240 @@
+"""Recipes: every shipped file is made by one of them, from runs that their command lines train; what is made is kept whole."""
+
+import io
+import shlex
+from fnmatch import fnmatchcase
+from functools import partial
+
+import joblib
+import pandas as pd
+import pytest
+from recipes import __main__ as command
+from recipes import branches, runs
+from recipes import recipe as module
+from recipes.book import RECIPES, TABLE
+from recipes.recipe import Recipe, follow, keep, order
+from small import CONFIG
+
+from assign_add_lib import train
+from assign_add_lib.__main__ import main
+from assign_add_lib.analysis import waits
+from assign_add_lib.engine import cli
+from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
+from assign_add_lib.engine.sweep import grid
+from assign_add_lib.systems import SYSTEMS
+
+
+def trained(name, monkeypatch):
+    """The configs of the runs that the sweeps of a recipe train, by folder and name."""
+    found = {}
+
+    def note(system, parts, folder, **_):
+        found.setdefault(folder, {}).update(grid(system.config, parts))
+
+    monkeypatch.setattr(cli, "sweep_runs", note)
+    for line in RECIPES[name].steps:
+        assert main(shlex.split(line)) == 0
+    return found
+
+
+def test_every_shipped_file_is_made_by_one_recipe_and_every_recipe_makes_files():
+    files = [f"data/{file}" for file in read_manifest(data_folder())]
+    for file in files:
+        assert sum(recipe.covers(file) for recipe in TABLE) == 1, file
+    assert len(RECIPES) == len(TABLE)
+    for recipe in TABLE:
+        assert recipe.training or all(any(module.ROOT.glob(pattern)) for pattern in recipe.makes), recipe.name
+
+
+def test_needs_are_recipes_and_trainings_need_nothing():
+    for recipe in TABLE:
+        assert {*recipe.needs} <= RECIPES.keys() and order(recipe, RECIPES)[-1] is recipe
+        assert not (recipe.training and recipe.needs)
+        assert recipe.minutes >= 0 and recipe.steps
+    assert [each.name for each in order(RECIPES["histories"], RECIPES)] == ["train-study", "histories"]
+
+
+SHELVES = {
+    "runs": ("train-study", "runs", 10),
+    "reasoning-runs": ("train-reasoning", "companions/reasoning", 18),
+    "hypernetwork-runs": ("train-hypernetwork", "companions/hypernetwork", 36),
+    "rules-runs": ("train-rules", "companions/rules", 20),
+}
+
+
+def shelved(recipe):
+    """The patterns of the runs that a recipe ships, and the steps of each call."""
+    return [(step.args[1], step.args[2] if len(step.args) > 2 else None) for step in recipe.steps]
+
+
+@pytest.mark.parametrize("name", SHELVES)
+def test_the_shipped_runs_are_those_that_the_sweeps_train(name, monkeypatch):
+    """By name and config; of those that are shipped bare no weights lie there, of the others as many as are asked for."""
+    training, shelf, count = SHELVES[name]
+    system = SYSTEMS[RECIPES[name].steps[0].args[0]]
+    configs = {f"{folder}/{run}": each for folder, runs in trained(training, monkeypatch).items() for run, each in runs.items()}
+    found = {}
+    for patterns, steps in shelved(RECIPES[name]):
+        for run, config in configs.items():
+            if any(fnmatchcase(run.removeprefix("runs/"), pattern) for pattern in patterns):
+                assert run not in found
+                found[run] = system.run.open(run.rpartition("/")[2])
+                assert found[run].config == config
+                assert found[run].steps == ([config.steps] if steps is None else sorted(steps))
+    assert len(found) == count == len(list((data_folder() / shelf).iterdir()))
+
+
+def test_the_shipped_worlds_are_those_that_are_trained():
+    (line,) = RECIPES["train-laboratory"].steps
+    names, found = [f"{world}-{seed}" for world in line.split()[1:-2] for seed in range(3)], []
+    for patterns, steps in shelved(RECIPES["laboratory-runs"]):
+        for name in names:
+            if any(fnmatchcase(f"laboratory/{name}", pattern) for pattern in patterns):
+                run = SYSTEMS["laboratory"].run.open(name)
+                assert run.steps == ([run.config.steps] if steps is None else [])
+                found.append(name)
+    assert sorted(found) == sorted(names) == sorted(path.name for path in (data_folder() / "laboratory").iterdir())
+
+
+@pytest.mark.parametrize("name, setting", [("train_fraction", "train_fraction"), ("r", "r")])
+def test_the_sweeps_are_joined_as_they_are_shipped(tmp_path, monkeypatch, name, setting):
+    """The shipped tables, from what the sweeps would leave in a folder each: their rows, in the order of the seeds."""
+    monkeypatch.setattr(runs, "ROOT", tmp_path)
+    parts = [f"sweeps/{each}.csv" for each in ("train_fraction", "r", "beside")]
+    rows = pd.concat(pd.read_csv(shipped_file(each), dtype=str, keep_default_na=False) for each in parts)
+    for folder, configs in trained("train-grids", monkeypatch).items():
+        keys = {(config.seed, config.train_fraction, config.r) for config in configs.values()}
+        columns = rows["seed"].astype(int), rows["train_fraction"].astype(float), rows["r"].astype(float)
+        mine = [key in keys for key in zip(*columns)]
+        assert sum(mine) == len(keys)
+        (tmp_path / folder).mkdir(parents=True)
+        rows[mine].sort_values("seed", kind="stable").to_csv(tmp_path / folder / "table.csv", index=False, lineterminator="\n")
+    made = runs.sweeps()
+    assert made[f"data/sweeps/{name}.csv"] == shipped_file(f"sweeps/{name}.csv").read_text()
+    assert made["data/sweeps/beside.csv"] == shipped_file("sweeps/beside.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "make, keys",
+    [
+        (branches.of_seed_42, ["branch", "batches"]),
+        (branches.aside, ["draw", "share"]),
+        (branches.of_other_seeds, ["seed", "branch"]),
+        (branches.of_worlds, ["run", "branch"]),
+    ],
+)
+def test_branches_are_those_of_the_shipped_tables_in_their_order(make, keys, tmp_path, monkeypatch):
+    """And at the step at which they leave their runs."""
+    places = dict.fromkeys([*waits.PLACES, *branches.WORLD_COLUMNS], 0.5)
+
+    def branched(start, *_):
+        return pd.DataFrame([{"step": start, **places}])
+
+    for module_of_it in (branches.waits, branches.laboratory):
+        monkeypatch.setattr(module_of_it, "branched", branched)
+    monkeypatch.setattr(branches, "FOLDER", tmp_path)
+    monkeypatch.setattr(branches, "ROOT", tmp_path)
+    monkeypatch.setattr(branches, "load_world_run", lambda folder: 0)
+    monkeypatch.setattr(branches, "state_of", lambda seed, start: start)
+    with joblib.parallel_config("sequential"):
+        ((file, text),) = make().items()
+    made, shipped = pd.read_csv(io.StringIO(text)), pd.read_csv(shipped_file(file.removeprefix("data/")))
+    assert list(made.columns) == list(shipped.columns)
+    assert made[[*keys, "step"]].equals(shipped.drop_duplicates(keys)[[*keys, "step"]].reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    "name, settings",
+    [
+        ("train-continuous-long", {"arm": "continuous", "seed": 0, "steps": 16_000}),
+        ("train-vanilla-wide", {"arm": "vanilla", "seed": 0, "d_model": 96}),
+        ("train-mlp-unstructured", {"arm": "mlp", "seed": 0, "structured": False}),
+    ],
+)
+def test_single_runs_are_the_ones_that_the_chapters_tell_of(name, settings, monkeypatch):
+    ((configs),) = trained(name, monkeypatch).values()
+    (config,) = configs.values()
+    assert {setting: getattr(config, setting) for setting in settings} == settings
+
+
+@pytest.fixture
+def checkout(tmp_path, own_data, monkeypatch):
+    """A checkout of our own, in which nothing is shipped and no run is trained."""
+    for each in (module, runs):
+        monkeypatch.setattr(each, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_what_is_made_is_written_and_signed(checkout, own_data):
+    keep({"data/history/new.csv": "a\n", "assets/new.png": b"png"})
+    assert shipped_file("history/new.csv").read_text() == "a\n" and (checkout / "assets/new.png").read_bytes() == b"png"
+    assert list(read_manifest(own_data)) == ["history/new.csv"]
+
+
+def test_a_shipped_run_is_replaced_by_a_finished_one_alone(checkout, own_data):
+    train(CONFIG, checkout / "runs/seed-3", "cpu", progress=False)
+    runs.ship("study", ["seed-*"])
+    weights = "runs/seed-3/checkpoints/step-0000{}.safetensors"
+    assert [*read_manifest(own_data)] == [weights.format(80), "runs/seed-3/config.json", "runs/seed-3/metrics.csv"]
+    runs.ship("study", ["seed-*"], [40])
+    assert [*read_manifest(own_data)] == [weights.format(40), "runs/seed-3/config.json", "runs/seed-3/metrics.csv"]
+    assert SYSTEMS["study"].run.open("seed-3").steps == [40]
+    train(CONFIG, checkout / "runs/seed-4", "cpu", progress=False, stop=40)
+    before = read_manifest(own_data)
+    with pytest.raises(ValueError, match="seed-4 is not finished"):
+        runs.ship("study", ["seed-*"])
+    assert read_manifest(own_data) == before and [path.name for path in (own_data / "runs").iterdir()] == ["seed-3"]
+    assert not list(own_data.glob(".*"))
+    with pytest.raises(FileNotFoundError, match="there is no run like runs/none-"):
+        runs.ship("study", ["none-*"])
+
+
+def test_a_recipe_is_followed_after_the_trainings_that_it_needs(checkout, own_data, monkeypatch):
+    done = []
+    monkeypatch.setattr(module, "run_command", done.append)
+    some = Recipe("train", ["runs/x"], [], 1, ["sweep runs/x"])
+    shipped = Recipe("shipped", ["data/x"], ["train"], 1, ["never followed"])
+    table = Recipe("table", ["data/y.csv"], ["train", "shipped"], 1, [lambda *parts: {"data/y.csv": f"{parts}"}], parts=True)
+    recipes = {each.name: each for each in (some, shipped, table)}
+    follow(table, recipes)
+    assert done == ["sweep runs/x"] and shipped_file("y.csv").read_text() == "()"
+    follow(table, recipes, ["few"])
+    assert done == ["sweep runs/x"] and shipped_file("y.csv").read_text() == "('few',)"
+    with pytest.raises(ValueError, match="train is made whole"):
+        follow(some, recipes, ["few"])
+
+
+@pytest.mark.parametrize(
+    "argv, said",
+    [
+        (["scorebored"], "there is no recipe scorebored; there are: train-study, "),
+        (["causes", "one"], "causes is made whole; it takes no parts"),
+        (["rules", "one"], "there is no table one of rules; there are: "),
+        (["laboratory", "mars"], "there is no world mars; there are: "),
+    ],
+)
+def test_what_cannot_be_remade_is_one_line(argv, said, capsys):
+    assert command.main(argv) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith(f"error: {said}") and err.count("\n") == 1 and not out
+
+
+def test_without_a_name_all_are_listed(capsys):
+    assert command.main([]) == 0
+    out = capsys.readouterr().out
+    for recipe in TABLE:
+        assert f"{recipe.name}  (" in out and all(pattern in out for pattern in recipe.makes)
+
+
+def test_long_work_is_kept_and_not_done_twice(tmp_path):
+    table = pd.DataFrame({"step": [0, 1], "value": [0.1, 1 / 3]})
+    made = module.once(tmp_path / "folder/part.csv", lambda: table)
+    again = module.once(tmp_path / "folder/part.csv", lambda: pytest.fail("made again"))
+    pd.testing.assert_frame_equal(made, table, check_exact=True)
+    pd.testing.assert_frame_equal(again, made)
+
+
+def test_a_command_that_fails_ends_the_recipe(capfd, monkeypatch):
+    with pytest.raises(SystemExit) as ended:
+        follow(Recipe("bad", [], [], 0, ["solve nonsense", partial(pytest.fail, "went on")]), {})
+    assert ended.value.code == 2 and "error: " in capfd.readouterr().err

@@ -1,0 +1,10 @@
+"""How every shipped number is remade: one table of recipes, and the command `make remake NAME=...`.
+
+recipe      what a recipe is, how one is followed, and the one place where what it made is written
+book        the table of recipes
+runs        finished runs onto their shelves in data/, and the tables of the sweeps
+measured    what is measured on runs, shipped or trained
+branches    training that goes on from a step with one change: chapters 7, 11 and 17
+theory      the tables of chapter 13
+pictures    the pictures of the README and the introduction, and the introduction's table
+"""

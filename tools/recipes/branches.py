@@ -1,0 +1,132 @@
+"""Training that goes on from a step with one change, for chapters 11 and 17; each branch is kept below runs/."""
+
+from pathlib import Path
+
+import joblib
+import pandas as pd
+import torch
+
+from assign_add_lib.analysis import waits
+from assign_add_lib.analysis.history import HistoryProblems, variable_problems
+from assign_add_lib.engine.folder import STATE
+from assign_add_lib.laboratory import branches as laboratory
+from assign_add_lib.laboratory.training import load_world_run
+from assign_add_lib.model import Weights
+from assign_add_lib.training import StudyLearner, TrainConfig, load_run
+
+from .recipe import ROOT, Files, once, text_of
+
+FOLDER = ROOT / "runs/waits"
+RELEASE_STEPS = {*range(600, 8800, 200), *range(8800, 9101, 10), *range(9200, 9700, 100)}
+DRAWS = {"unchanged": 3} | dict.fromkeys(  # how many draws of problems a branch gets, where it is not two
+    ("read, a quarter", "read, half", "read, three quarters", "own, threefold", "aside, twice as far")
+    + ("itself, a third", "itself, half", "itself, three quarters"),
+    1,
+)
+BRIEF = ("itself, a third", "itself, half", "itself, read kept", "read, itself kept")  # followed for 500 steps only
+SEEDS = (42, *range(9))  # of reading.csv
+WORLD_COLUMNS = ["name read", "loss", "0-var train", "0-var add-restricted", "1-var train", "1-var add-restricted"]
+WORLD_COLUMNS += ["1-var chain train", "2-var train", "2-var add-restricted"]
+
+
+def trained_to(seed: int, step: int) -> StudyLearner:
+    """A learner of the study's network after so many steps."""
+    learner = StudyLearner(TrainConfig(seed=seed))
+    while learner.step < step:
+        learner.advance()
+    return learner
+
+
+def state_of(seed: int, step: int) -> Path:
+    """The file of a run's whole state at a step, trained unless it is there."""
+    file = FOLDER / f"state-{seed}.safetensors"
+    if not file.exists():
+        trained_to(seed, step).save(file)
+    return file
+
+
+def followed_run() -> pd.DataFrame:
+    """The rows of release.csv: seed 42 up to the last of `RELEASE_STEPS`; it says where this is another run than the shipped."""
+    learner, rows, shipped = trained_to(42, 0), {}, load_run("seed-42")
+    problems, task = HistoryProblems.draw(learner.split), learner.config.task
+    places = problems.variables.tokens.view(task.n_variables, 2, -1, task.length)
+    while learner.step < max(RELEASE_STEPS):
+        learner.advance()
+        half = {name: tensor.detach().half().float() for name, tensor in learner.tensors.items()}
+        if learner.step in RELEASE_STEPS:
+            rows[learner.step] = waits.release_row(Weights(**half), problems.mixture, places)
+        if learner.step in shipped.steps and not all(map(torch.equal, half.values(), shipped.tensors(learner.step).values())):
+            print(f"note: at step {learner.step} this processor's seed 42 is not the shipped run")
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("step").reset_index()
+
+
+def release() -> Files:
+    """What moves before the late jump of seed 42."""
+    return {"data/history/release.csv": text_of(once(FOLDER / "release.csv", followed_run))}
+
+
+def branch(file: str, name: waits.Branch, seed: int, start: int, end: int, batches: int = 0) -> pd.DataFrame:
+    """The rows of a branch of a run from one step to another."""
+    return once(FOLDER / file, lambda: waits.branched(state_of(seed, start), name, batches, end, seed))
+
+
+def of_seed_42() -> Files:
+    """What releases k and l in seed 42, with as many draws of problems as `DRAWS` says."""
+    tables = []
+    for name, change in waits.BRANCHES.items():
+        end = waits.START + 500 if name in BRIEF else 10_000
+        for batches in range(DRAWS.get(name, 2)):
+            rows = branch(f"{name}-{batches}.csv", change, 42, waits.START, end, batches)
+            tables.append(rows.assign(branch=name, batches=batches))
+    table = pd.concat(tables)[["branch", "batches", "step", *waits.PLACES]]
+    return {"data/history/waits.csv": text_of(table)}
+
+
+def aside() -> Files:
+    """Changes in four pairs of random directions, each followed for 500 steps."""
+    tables = []
+    for (draw, share), change in waits.ASIDE.items():
+        rows = branch(f"aside-{draw}-{share:.0f}.csv", change, 42, waits.START, waits.START + 500)
+        tables.append(rows.assign(draw=draw, share=share))
+    return {"data/history/waits-aside.csv": text_of(pd.concat(tables)[["draw", "share", "step", *waits.PLACES]])}
+
+
+def of_other_seeds() -> Files:
+    """Three branches of four other seeds, each followed for 1500 steps."""
+    tables = []
+    for seed, start in waits.OTHER_STARTS.items():
+        for name in ("itself", "read", "aside"):
+            rows = branch(f"seed-{seed}-{name}.csv", waits.BRANCHES[name], seed, start, start + 1500)
+            tables.append(rows.assign(branch=name, seed=seed))
+    return {"data/history/waits-seeds.csv": text_of(pd.concat(tables)[["seed", "branch", "step", *waits.PLACES]])}
+
+
+def self_reading(seed: int) -> pd.DataFrame:
+    """Which variables read themselves in a run, trained anew to its step in `READ_AT`; one row."""
+    learner = trained_to(seed, waits.READ_AT[seed])
+    weights = Weights(**{name: tensor.detach() for name, tensor in learner.tensors.items()})
+    task = weights.task
+    problems = variable_problems(learner.split).tokens.view(task.n_variables, 2, -1, task.length)
+    return pd.DataFrame([{"seed": seed} | waits.self_reading(weights, problems)])
+
+
+def of_ten_seeds() -> Files:
+    """Which variables read themselves in ten runs."""
+    rows = [once(FOLDER / f"reading-{seed}.csv", lambda seed=seed: self_reading(seed)) for seed in SEEDS]
+    return {"data/history/reading.csv": text_of(pd.concat(rows))}
+
+
+def of_world(name: str, which: str) -> pd.DataFrame:
+    """The rows of a branch of a run of the laboratory."""
+    torch.set_num_threads(1)
+    folder = ROOT / "runs/laboratory"
+    file = folder / "branches" / f"{name}-{which}.csv"
+    rows = once(file, lambda: laboratory.branched(load_world_run(str(folder / name)), folder / name / STATE, which))
+    return rows.assign(run=name, branch=which)
+
+
+def of_worlds() -> Files:
+    """Branches of nine runs of the laboratory that look nothing up, as many at a time as there are cores."""
+    work = (joblib.delayed(of_world)(name, which) for name, branches in laboratory.RUNS.items() for which in branches)
+    table = pd.concat(joblib.Parallel(n_jobs=-1)(work)).reindex(columns=["run", "branch", "step", *WORLD_COLUMNS])
+    return {f"data/{laboratory.SHIPPED}": text_of(table)}

@@ -1,0 +1,109 @@
+"""What is measured on runs: those that are shipped, or, where it says so, those that were trained below runs/."""
+
+import bz2
+
+import pandas as pd
+import torch
+
+from assign_add_lib.analysis.causal import causes
+from assign_add_lib.analysis.controls import controls
+from assign_add_lib.analysis.history import history, history_text
+from assign_add_lib.companions.hypernetwork import tables as hypernetwork
+from assign_add_lib.companions.reasoning import tables as reasoning
+from assign_add_lib.companions.rules import tables as rules
+from assign_add_lib.companions.rules.training import RuleRun
+from assign_add_lib.engine.manifest import shipped_file
+from assign_add_lib.laboratory.page import keep
+from assign_add_lib.laboratory.predictions import SEEDS, Plan, measured, read_plan, shipped_plans
+from assign_add_lib.laboratory.training import Untrained
+from assign_add_lib.training import Run, load_run, shipped_runs
+
+from .recipe import ROOT, Files, text_of
+
+UNSHIPPED = "numbers_known"  # the table of rules from examples that asks for runs whose weights are not shipped
+COMPANIONS = {  # names of the tables, where they lie, and what measures one
+    "hypernetwork": (hypernetwork.TABLES, hypernetwork.SHIPPED, hypernetwork.measured),
+    "reasoning": (reasoning.TABLES, reasoning.SHIPPED, reasoning.measured),
+    "rules": ([name for name in rules.MEASURES if name != UNSHIPPED], rules.SHIPPED, rules.make_table),
+}
+WORLDS = ROOT / "runs/laboratory"
+
+
+def causal() -> Files:
+    """The interventions of chapter 9 on every shipped run."""
+    columns = {}
+    for name in shipped_runs():
+        found = pd.concat([causes(run := load_run(name)), controls(run)])
+        columns[name] = found.set_index(["experiment", "row", "column"]).value
+    return {"data/causes.csv": text_of(pd.DataFrame(columns).sort_index(), "%.4f", index=True)}
+
+
+def history_of(run: Run, name: str) -> Files:
+    """What chapter 11 measures at every checkpoint of a trained run.
+
+    ValueError where it is not finished, or `name` is that of a shipped run whose last weights are others.
+    """
+    if not run.finished:
+        raise ValueError(f"{run.folder} is not finished: it stands at step {run.steps[-1]} of {run.config.steps}")
+    if name in shipped_runs():
+        shipped = load_run(name)
+        ours, theirs = run.weights(shipped.steps[-1]).tensors(), shipped.weights().tensors()
+        if not all(torch.equal(ours[each].half().float(), theirs[each]) for each in ours):
+            raise ValueError(f"{run.folder} is another run than the shipped {name}: its weights differ")
+    return {f"data/history/{name}.csv.bz2": bz2.compress(history_text(history(run)).encode())}
+
+
+def histories() -> Files:
+    """The histories of all shipped runs, from the folders in which they were trained."""
+    made = {}
+    for name in shipped_runs():
+        made |= history_of(load_run(ROOT / "runs/study" / name), name)
+    return made
+
+
+def history_again() -> Files:
+    """The history of seed 42 as another kind of processor trains it."""
+    return history_of(load_run(ROOT / "runs/again/seed-42"), "seed-42-again")
+
+
+@torch.no_grad()
+def companion(system: str, *chosen: str) -> Files:
+    """What a chapter of part IV measures on the shipped runs of its system: all tables, or some."""
+    names, shipped, measure = COMPANIONS[system]
+    if unknown := [name for name in chosen if name not in names]:
+        raise ValueError(f"there is no table {unknown[0]} of {system}; there are: {', '.join(names)}")
+    return {f"data/{shipped.format(name)}": text_of(measure(name), "%.4f") for name in chosen or names}
+
+
+@torch.no_grad()
+def numbers_known() -> Files:
+    """How often unseen tasks of rules from examples are right, by whether training showed both of their numbers."""
+
+    def load(name: str) -> RuleRun:
+        shipped = RuleRun.open(name)
+        return shipped if shipped.steps else RuleRun.open(ROOT / "runs/rules" / name)
+
+    return {f"data/{rules.SHIPPED.format(UNSHIPPED)}": text_of(rules.make_table(UNSHIPPED, load), "%.4f")}
+
+
+def decided(plan: Plan) -> pd.DataFrame:
+    """The rule of each prediction of a world (rows), and what it gives on an untrained network and on the run of each seed."""
+    if not keep(plan, WORLDS):
+        raise ValueError(f"the predictions of {plan.name} were changed after training began")
+    page = WORLDS / f"{plan.name}.csv"
+    values = pd.read_csv(page, index_col="prediction")[list(map(str, SEEDS))].add_prefix("seed-")
+    if list(values.index) != [each.name for each in plan.predictions]:
+        raise ValueError(f"{page} does not hold the predictions of {plan.name}")
+    values.insert(0, "untrained", measured(plan, {0: Untrained(plan.world())})[0])
+    values.insert(0, "rule", [each.rule for each in plan.predictions])
+    return values
+
+
+def laboratory(*chosen: str) -> Files:
+    """What decided the predictions of the shipped worlds, or of some and the rest as it stands, from the pages of their runs."""
+    table = pd.concat({name: decided(read_plan(name)) for name in chosen or shipped_plans()}, names=["world"])
+    if chosen:
+        known = pd.read_csv(shipped_file("laboratory.csv"), index_col=["world", "prediction"])
+        table = pd.concat([known[~known.index.isin(chosen, level="world")], table])
+        table = pd.concat([table.loc[[name]] for name in shipped_plans() if name in table.index])
+    return {"data/laboratory.csv": text_of(table, "%.5g", index=True)}
