@@ -5,20 +5,20 @@ A map of the package.  Each entry imports only entries above it in this list.
     engine/        what any system needs: learner, run folder, files, sweep, command line, scoreboard
     task           problems, their tokens, and what training never sees           chapter 1
     sampling       whole batches of problems                                      chapter 1
-    model          the network's weights and its plain forward                    chapter 2
+    model          the network's weights and its one plain forward                chapters 2, 5 to 11
     circuits       the tables over 90 embeddings, and the factored forward        chapters 2, 3, 5, 8
     measures       accuracies and the seven progress measures                     chapters 3, 11
     handmade       the network written by hand                                    chapter 10
     training       config, learner and runs of the study's network                chapter 3
     speed          the table of speeds                                            chapter 3
-    analysis/      mistakes, shortcuts, statistics, fourier, probes, interventions, causal, paths, lookup,
+    analysis/      mistakes, shortcuts, statistics, fourier, probes, interventions, causal, scores,
                    phases, history, waits, reading, cost                          chapters 1, 4 to 12
     theory/        the gradient theorem                                           chapter 13
     claims/        what the study says, put to the runs                           chapter 12
-    companions/    systems from elsewhere, five files each                        part IV
+    companions/    systems from elsewhere, in files of the same names             part IV
     laboratory/    the study's world varied: worlds, and what they predict        part V
     systems        every system, defined once
-    views/         figures, attention views, sliders                              all chapters
+    views/         figures, attention, sliders, networks that answer in the page  all chapters
     checks/        the exercises' checks, a module a chapter                      all chapters
 """
 
@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .circuits import last_logits
-    from .model import Weights, forward
+    from .model import Weights, forward, run
     from .task import Problem, Split, Task
     from .training import TrainConfig, load_run, train
 
-__all__ = ["Problem", "Split", "Task", "TrainConfig", "Weights", "forward", "last_logits", "load_run", "train"]
+__all__ = ["Problem", "Split", "Task", "TrainConfig", "Weights", "forward", "last_logits", "load_run", "run", "train"]
 __version__ = "0.1.0"
 
-_HOMES = {"circuits": ("last_logits",), "model": ("Weights", "forward"), "task": ("Problem", "Split", "Task")}
+_HOMES = {"circuits": ("last_logits",), "model": ("Weights", "forward", "run"), "task": ("Problem", "Split", "Task")}
 _HOMES["training"] = ("TrainConfig", "load_run", "train")
 
 

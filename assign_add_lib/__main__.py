@@ -39,10 +39,11 @@ def _solve_arguments(parser: argparse.ArgumentParser) -> None:
 def world(args: argparse.Namespace) -> None:
     """Train worlds from their files with several seeds, measure what each predicts, and write its page; run it again to go on."""
     from .engine.cli import command_line
-    from .views.worlds import follow
+    from .laboratory.follow import follow
+    from .views.worlds import accuracies_of
 
     settings = {"jobs": args.jobs, "device": args.device, "progress": not args.quiet, "command": command_line()}
-    for line in follow(args.files, args.folder, args.seed, **settings):
+    for line in follow(args.files, args.folder, args.seed, accuracies_of, **settings):
         print(line)
 
 

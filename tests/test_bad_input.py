@@ -17,22 +17,11 @@ SMALL = (
     "--n-numbers 5 --n-variables 3 --length 9 --quiet"
 ).split()
 ARMS = ["train", "hypernetwork", "new", "--quiet"]
-SETTINGS = [
-    "steps",
-    "batch-size",
-    "d-model",
-    "d-mlp",
-    "log-every",
-    "checkpoint-every",
-    "n-numbers",
-    "n-variables",
-    "length",
-    "seed",
-]
 BAD = [
-    *([*ARMS[:1], "new", *SMALL, f"--{name}", value] for name in SETTINGS for value in (LARGE, HUGE, ENDLESS)),
-    *([*ARMS, f"--{name}", value] for name in ("layers", "heads", "d-model", "warm-up") for value in (LARGE, HUGE)),
-    *(["train", "new", *SMALL, f"--{name}", HUGE] for name in ("lr", "r", "weight-decay", "train-fraction", "beta1")),
+    *(["train", "new", *SMALL, "--steps", value] for value in (LARGE, HUGE, ENDLESS)),
+    *(["train", "new", *SMALL, f"--{name}", LARGE] for name in ("batch-size", "d-model", "n-numbers", "seed")),
+    *([*ARMS, f"--{name}", HUGE] for name in ("layers", "heads", "d-model", "warm-up")),
+    *(["train", "new", *SMALL, f"--{name}", HUGE] for name in ("lr", "train-fraction")),
     *(["train", "new", *SMALL, "--device", device] for device in ("xpu", "meta", "mps", "cpu:7", "cuda:-1", "\x1b[31m")),
     *(["train", "new", *SMALL, "--threads", threads] for threads in ("0", "2147483647", LARGE, HUGE, ENDLESS)),
     *(["sweep", "new", *SMALL, *more] for more in (["--seed", "1-"], ["--seed", HUGE], ["--jobs", "0"], ["--jobs", ENDLESS])),
@@ -111,7 +100,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the b
 plain = builtins.__import__
 
 def interrupted(name, *rest, **more):
-    if name == MODULE:
+    if name == "torch":
         os.kill(os.getpid(), signal.SIGINT)
     return plain(name, *rest, **more)
 
@@ -122,10 +111,9 @@ runpy.run_module("assign_add_lib", run_name="__main__", alter_sys=True)
 
 
 @posix
-@pytest.mark.parametrize("module", ["torch", "pandas"])
-def test_ctrl_c_while_importing_is_one_line(root, module):
+def test_ctrl_c_while_importing_is_one_line(root):
     """A module that takes long to import: Ctrl-C comes just before it."""
-    command = [sys.executable, "-c", IMPORTING.replace("MODULE", repr(module))]
+    command = [sys.executable, "-c", IMPORTING]
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"error: stopped\n")
 

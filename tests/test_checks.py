@@ -8,16 +8,21 @@ answers use what their chapter defines before them.
 import ast
 import importlib
 import math
+import os
 import random
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
 import jupytext
+import numpy as np
 import pytest
 import torch
 
 from assign_add_lib import checks
+from assign_add_lib.checks import common
 
 HERE = Path(__file__).parent
 CASES = {path.stem[-2:]: importlib.import_module(f"exercises.{path.stem}") for path in HERE.glob("exercises/chapter_*.py")}
@@ -28,7 +33,7 @@ RIGHT = [case for _, cases in sorted(CASES.items()) for case in getattr(cases, "
 
 @cache
 def answers(chapter):
-    """The functions of a chapter's cells tagged `exercise` and `solution`, by tag and name of their check."""
+    """The functions, or other answers, of a chapter's cells tagged `exercise` and `solution`, by tag and name of their check."""
     found, names = {}, dict(getattr(CASES[chapter], "NAMES", {}))
     page = next(HERE.parent.glob(f"chapters/{chapter}_*.md"))
     for cell in jupytext.read(page).cells:
@@ -39,9 +44,14 @@ def answers(chapter):
             for tag in tags & {"exercise", "solution"}:
                 check, function = re.search(r"^checks\.(\w+)\((\w+)\)", cell.source, re.MULTILINE).groups()
                 own = dict(names)
-                execute([node for node in body if isinstance(node, ast.FunctionDef)], own)
+                execute([node for node in body if isinstance(node, ast.FunctionDef) or answered(node)], own)
                 found[tag, check] = own[function]
     return found
+
+
+def answered(node):
+    """Whether a statement gives the answer itself, where an exercise asks for no function."""
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Constant)
 
 
 def execute(nodes, names):
@@ -77,8 +87,10 @@ def test_solution_passes(chapter, name, capsys):
 
 @pytest.mark.parametrize("chapter, name", EXERCISES)
 def test_stub_is_told_that_it_returns_nothing(chapter, name, capsys):
-    getattr(checks, name)(answers(chapter)["exercise", name])
-    assert capsys.readouterr().out == "Not yet: your function returns nothing yet\n"
+    stub = answers(chapter)["exercise", name]
+    getattr(checks, name)(stub)
+    words = "your function returns nothing yet" if callable(stub) else "give the problem as text"
+    assert capsys.readouterr().out.startswith(f"Not yet: {words}")
 
 
 @pytest.mark.parametrize("chapter, name, mistake, words", MISTAKES, ids=[f"{c}-{name}-{said}" for c, name, _, said in MISTAKES])
@@ -106,6 +118,30 @@ def test_every_exercise_has_a_mistake(path):
 def test_a_crash_is_said_in_words(capsys):
     checks.loss(lambda logits, answers: 1 / 0)
     assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "like", [float, np.float32, np.array, torch.tensor, lambda value: [value], lambda value: torch.tensor([value])]
+)
+def test_a_number_may_come_from_any_library(like):
+    assert common.as_number(like(0.5)) == 0.5
+    assert common.as_tensor([like(0.5)] * 3, None).flatten().tolist() == [0.5] * 3
+
+
+def test_truths_and_parts_may_come_from_any_library():
+    for one in (True, 1, np.True_, np.int64(1), torch.tensor(True), torch.tensor([1])):
+        assert common.as_truth(one) is True
+    for several in ((1, 2), [1, 2], np.array([1, 2]), torch.tensor([1, 2])):
+        assert [int(each) for each in common.as_parts(several, 2, "two")] == [1, 2]
+    for refused in (lambda: common.as_truth(2), lambda: common.as_truth("yes"), lambda: common.as_parts(3, 2, "two")):
+        with pytest.raises(common.Wrong):
+            refused()
+
+
+def test_the_checks_are_light_until_one_is_asked_for():
+    script = "import sys, assign_add_lib.checks; print(sum(name.startswith('assign_add_lib') for name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(HERE.parent)}, capture_output=True)
+    assert int(done.stdout) == 2
 
 
 def test_report_raises_outside_its_tolerance(capsys):

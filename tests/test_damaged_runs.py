@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 import torch
-from small import posix
+from small import contents, posix
 from tiny import TinyLearner, TinyRun, tiny
 
 from assign_add_lib.engine.files import load_tensors, save_tensors
@@ -14,14 +14,6 @@ from assign_add_lib.engine.log import Log
 from assign_add_lib.engine.manifest import read_manifest, write_manifest
 from assign_add_lib.engine.runs import checkpoint_path, export
 from assign_add_lib.training import Run, StudyLearner, load_run
-
-
-def contents(folder):
-    """Every file by its path, config.json without the record of time."""
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    if "config.json" in files:
-        files["config.json"] = json.dumps(json.loads(files["config.json"]) | {"record": None}).encode()
-    return files
 
 
 def read_all(run):
@@ -60,7 +52,7 @@ def test_a_shipped_run_is_never_trained_over(tmp_path, name):
         def notes(self):
             return {"split": load_run(name).split.to_dict()}
 
-    refused(lambda: Log.open(Same(), folder), "without its state.safetensors")
+    refused(lambda: Log(Same(), folder), "without its state.safetensors")
     assert contents(folder) == before
 
 
@@ -87,23 +79,15 @@ def test_a_run_from_before_the_notes_is_read_and_not_resumed(tiny_half):
 
 METRICS_DAMAGE = {
     "empty": lambda lines: [],
-    "header only": lambda lines: lines[:1],
     "row lost": lambda lines: lines[:2] + lines[3:],
-    "first row lost": lambda lines: lines[:1] + lines[2:],
-    "last row lost": lambda lines: lines[:-1],
     "rows exchanged": lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]],
-    "row twice": lambda lines: [*lines, lines[-1]],
     "row too many": lambda lines: [*lines, "10," + lines[-1].split(",", 1)[1]],
     "nan": lambda lines: [*lines[:-1], lines[-1].split(",")[0] + ",nan,nan"],
-    "text": lambda lines: [*lines[:-1], lines[-1].split(",")[0] + ",good,1"],
     "NUL": lambda lines: [*lines[:-1], lines[-1] + "\0"],
-    "cell too many": lambda lines: [*lines[:-1], lines[-1] + ",1"],
-    "cell too few": lambda lines: [*lines[:-1], lines[-1].rsplit(",", 1)[0]],
     "column lost": lambda lines: [line.rsplit(",", 1)[0] for line in lines],
     "column renamed": lambda lines: [lines[0].replace("size", "sizes"), *lines[1:]],
     "value edited": lambda lines: [*lines[:2], lines[2].split(",")[0] + ",0.5,0.25", *lines[3:]],
     "other format": lambda lines: [line.replace("2,", "2.0,", 1) if line.startswith("2,") else line for line in lines],
-    "Windows lines": lambda lines: [line + "\r" for line in lines],
 }
 
 
@@ -124,6 +108,40 @@ def test_every_flipped_bit_of_metrics_is_noticed(tiny_whole):
     for place in range(0, len(content), 3):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
         refused(lambda: TinyRun.open(tiny_whole).metrics, str(path), "is damaged")
+
+
+def flipped(place):
+    return lambda content: content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+STATE_DAMAGE = {
+    "bit": (flipped(-5), "state.safetensors is damaged: its checksum"),
+    "header": (flipped(3), "state.safetensors is damaged"),
+    "truncated": (lambda content: content[:300], "state.safetensors is damaged"),
+    "empty": (lambda content: b"", "state.safetensors is damaged"),
+}
+
+
+@pytest.mark.parametrize("change, said", STATE_DAMAGE.values(), ids=STATE_DAMAGE)
+def test_a_damaged_state_is_refused_and_left_alone(tiny_half, change, said):
+    path = tiny_half / "state.safetensors"
+    path.write_bytes(change(path.read_bytes()))
+    before = contents(tiny_half)
+    refused(lambda: tiny(tiny_half), said, str(tiny_half))
+    assert contents(tiny_half) == before
+
+
+@pytest.mark.parametrize("lost", ["weights.w", "exp_avg.w", "generator"])
+def test_a_state_without_a_tensor_is_refused(tiny_half, lost):
+    tensors, notes = load_tensors(tiny_half / "state.safetensors")
+    save_tensors(tiny_half / "state.safetensors", {name: tensors[name] for name in tensors if name != lost}, **notes)
+    refused(lambda: tiny(tiny_half), "is not the state of a run with this config")
+
+
+@pytest.mark.parametrize("file, said", [("metrics.csv", "it lacks rows up to step 4"), ("config.json", "holds no run")])
+def test_a_run_that_lost_a_file_is_refused(tiny_half, file, said):
+    (tiny_half / file).unlink()
+    refused(lambda: tiny(tiny_half), said, str(tiny_half))
 
 
 # 3: files of another run
@@ -157,23 +175,12 @@ def test_what_is_exported_keeps_its_ties(tiny_whole, tiny_runs, own_data):
     refused(lambda: TinyRun.open(copy).tensors(), "not of this run")
 
 
-def test_equal_runs_are_equal_files_also_after_a_stop(tiny_runs, tiny_half):
-    assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"])
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_not_numbers_are_refused(tiny_whole, value):
+@pytest.mark.parametrize("value, said", [(float("nan"), "not finite"), (1e6, "too large for float16")])
+def test_weights_that_no_file_can_hold_are_not_shipped(tiny_whole, own_data, value, said):
     path = checkpoint_path(tiny_whole, 4)
     tensors, notes = load_tensors(path)
     save_tensors(path, {"w": tensors["w"].fill_(value)}, **notes)
-    refused(lambda: TinyRun.open(tiny_whole).tensors(4), str(path), "not finite")
-
-
-def test_weights_too_large_for_half_precision_are_not_shipped(tiny_whole, own_data):
-    path = checkpoint_path(tiny_whole, 4)
-    tensors, notes = load_tensors(path)
-    save_tensors(path, {"w": tensors["w"].fill_(1e6)}, **notes)
-    refused(lambda: export(tiny_whole, "new", TinyRun), "too large for float16")
+    refused(lambda: export(tiny_whole, "new", TinyRun), said)
     assert not list(own_data.glob("tiny/*"))
 
 
@@ -204,10 +211,10 @@ def test_a_folder_of_others_keeps_its_unfinished_files(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [".film.x.part"]
 
 
-@pytest.mark.parametrize("times", range(1, 9))
+@pytest.mark.parametrize("times", [1, 2, 3, 4, 6, 7, 10, 11])
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-def test_a_stop_around_any_of_the_first_writes_is_taken_up(tmp_path, tiny_runs, monkeypatch, times, before):
-    """As a kill would: nothing is cleaned up, for that is what dies first."""
+def test_a_stop_around_any_write_is_taken_up(tmp_path, tiny_runs, monkeypatch, times, before):
+    """As a kill would: nothing is cleaned up.  There are 4 files at step 0, 3 at step 2, 4 at step 4."""
     replace, left = os.replace, iter(range(times, 0, -1))
 
     def dying(source, target):
@@ -226,7 +233,7 @@ def test_a_stop_around_any_of_the_first_writes_is_taken_up(tmp_path, tiny_runs, 
 
 
 @posix
-@pytest.mark.parametrize("taken", ["folder", "checkpoints", "checkpoint", "renamed"])
+@pytest.mark.parametrize("taken", ["folder", "checkpoint", "renamed"])
 def test_a_folder_that_goes_away_in_training_ends_it(tmp_path, monkeypatch, taken):
     advance, folder = TinyLearner.advance, tmp_path / "run"
 
@@ -237,7 +244,7 @@ def test_a_folder_that_goes_away_in_training_ends_it(tmp_path, monkeypatch, take
             elif taken == "checkpoint":
                 checkpoint_path(folder, 0).unlink()
             else:
-                shutil.rmtree(folder if taken == "folder" else folder / "checkpoints")
+                shutil.rmtree(folder)
         return advance(learner)
 
     monkeypatch.setattr(TinyLearner, "advance", take)
@@ -252,25 +259,18 @@ def test_a_folder_that_goes_away_in_training_ends_it(tmp_path, monkeypatch, take
 # 6: config.json
 
 CONFIG_DAMAGE = {
-    "lr changed": lambda kept: kept["config"].update(lr=0.2),
     "seed changed": lambda kept: kept["config"].update(seed=2),
-    "step of wrong type": lambda kept: kept["config"].update(steps=8.0),
     "lr of wrong type": lambda kept: kept["config"].update(lr="0.1"),
-    "huge number": lambda kept: kept["config"].update(steps=10**400),
     "huge lr": lambda kept: kept["config"].update(lr=10**400),
     "entry too many": lambda kept: kept["config"].update(depth=1),
-    "entry too few": lambda kept: kept["config"].pop("lr"),
     "config is a list": lambda kept: kept.update(config=[1]),
     "note changed": lambda kept: kept["target"]["w"].reverse(),
-    "note of wrong type": lambda kept: kept.update(target=3),
     "note lost": lambda kept: kept.pop("target"),
     "record lost": lambda kept: kept.pop("record"),
     "record with text for seconds": lambda kept: kept["record"].update(seconds="3"),
-    "record below zero": lambda kept: kept["record"].update(seconds=-3.0),
-    "record without machine": lambda kept: kept["record"].pop("machine"),
     "sum changed": lambda kept: kept.update(run="0" * 64),
-    "sum of wrong type": lambda kept: kept.update(run=None),
     "unknown entry": lambda kept: kept.update(extra={}),
+    "config is a number": lambda kept: kept.update(config=3),
 }
 
 
@@ -283,7 +283,7 @@ def test_a_damaged_config_is_refused_by_all(tiny_whole, tiny_half, own_data, dam
     refused(lambda: tiny(tiny_half), str(tiny_half))
 
 
-@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b'{"config": ' + b"9" * 10_000 + b"}", b"\xff", b"\0"])
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"config": ' + b"9" * 10_000 + b"}", b"\xff", b"\0", b"", b"[]"])
 def test_a_config_that_is_no_json_is_one_line(tiny_whole, content):
     (tiny_whole / "config.json").write_bytes(content)
     refused(lambda: TinyRun.open(tiny_whole).config, str(tiny_whole / "config.json"), "is damaged")
@@ -292,16 +292,10 @@ def test_a_config_that_is_no_json_is_one_line(tiny_whole, content):
 @pytest.mark.parametrize(
     "change",
     [
-        {"train_pairs": "-5"},
         {"train_pairs": "0" * 871},
         {"train_pairs": "zz"},
-        {"train_pairs": 5},
-        {"never_right": "ab"},
-        {"never_right": [99]},
         {"never_right": [1, 0]},
         {"never_left": [True]},
-        {"never_left": [-1]},
-        {"never_left": None},
     ],
     ids=str,
 )
@@ -338,6 +332,24 @@ def test_a_shipped_run_is_checked_by_path_too(shipped, file, monkeypatch):
         refused(lambda name=name: read_all(TinyRun.open(name)), file, "its checksum is not the one in MANIFEST.sha256")
 
 
+def test_what_the_manifest_does_not_list_is_refused(shipped):
+    """A run that was copied there, and checkpoints that changed places, each whole by itself."""
+    copy = shutil.copytree(shipped, shipped.with_name("foundling"))
+    refused(lambda: read_all(TinyRun.open(copy)), "its checksum is not the one in MANIFEST.sha256")
+    shutil.copy(checkpoint_path(shipped, 0), checkpoint_path(shipped, 4))
+    refused(lambda: TinyRun.open("mine").tensors(4), "step-000004.safetensors is damaged")
+    (shipped.parents[1] / "MANIFEST.sha256").unlink()
+    refused(lambda: TinyRun.open("mine"), "there is no file", "MANIFEST.sha256")
+
+
+def test_a_later_export_does_not_sign_damage(shipped, tiny_whole):
+    path = checkpoint_path(shipped, 4)
+    path.write_bytes(path.read_bytes()[:-1])
+    export(tiny_whole, "second", TinyRun)
+    assert TinyRun.open("second").tensors(4)
+    refused(lambda: TinyRun.open("mine").tensors(4), "is damaged")
+
+
 def test_stray_files_are_no_checkpoints_and_are_never_certified(shipped, tiny_whole):
     for folder in (shipped, tiny_whole):
         for name in ("step-000004 (copy).safetensors", "step-.safetensors", "step-00004.safetensors", ".DS_Store"):
@@ -358,7 +370,7 @@ def test_a_listed_file_that_is_gone_stays_listed(shipped):
     assert read_manifest(shipped.parents[1]) == {}
 
 
-@pytest.mark.parametrize("garbage", [b"garbage\n", b"\xff\xfe", b"\0", b"ab  file\n", b"g" * 64 + b"  file\n"])
+@pytest.mark.parametrize("garbage", [b"\xff\xfe", b"g" * 64 + b"  file\n"])
 def test_a_manifest_of_garbage_is_named(shipped, garbage):
     path = shipped.parents[1] / "MANIFEST.sha256"
     path.write_bytes(garbage)

@@ -179,7 +179,7 @@ def test_panels_of_shares_have_their_curves_and_one_key():
     assert second.get_xlabel() == "examples" and first.get_ylabel() == "share right"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_arrows_of_a_graph_pass_by_the_nodes_between(seed):
     """Each arrow ends at the rims of its two nodes, and stays clear of all others."""
     rng = np.random.default_rng(seed)
@@ -296,20 +296,6 @@ def test_maps_of_patches_write_what_is_worth_it():
     assert words(first) == ["0.50", "-0.03", "1.00"] and words(second) == []
     assert (first.get_title(), second.get_title()) == ("x", "y")
     assert [label.get_text() for label in first.get_yticklabels()] == ["stream", "values"]
-
-
-def test_accuracies_have_their_intervals():
-    names = ["0-var train", "1-var train", "1-var var-restricted", "2-var train"]
-    rows = {name: (0.5 + k / 10, 0.4 + k / 10, 0.7 + k / 10) for k, name in enumerate(names)}
-    tables = {each: pd.DataFrame.from_dict(rows, orient="index", columns=["share", "low", "high"]) for each in ("A", "B")}
-    figure = figures.accuracy_intervals(tables)
-    drawn = {axes.get_title(): axes for axes in figure.axes}
-    assert [len(drawn[f"{n}-var problems"].lines) for n in (0, 1, 2)] == [1, 2, 1]
-    marks, bars = drawn["1-var problems"].lines[1], drawn["1-var problems"].collections[1]
-    assert marks.get_xdata().tolist() == [0.7, 0.7]
-    assert [segment[:, 0].tolist() for segment in bars.get_segments()] == [pytest.approx([0.6, 0.9])] * 2
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["A", "B"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["train", "var-restricted"]
 
 
 def test_names_are_spread_without_changing_their_order():

@@ -4,11 +4,11 @@ import math
 
 import pytest
 import torch
-from arms import EVERY, holding, rng
+from arms import EVERY, rng
 from torch.nn.functional import gelu, layer_norm
 
 from assign_add_lib.companions.hypernetwork.analysis import streams
-from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS, Tasks, Teacher
+from assign_add_lib.companions.hypernetwork.data import SUPPORTS, Tasks, Teacher
 from assign_add_lib.companions.hypernetwork.model import ARMS, Bottleneck, build
 from assign_add_lib.companions.hypernetwork.training import answers
 
@@ -16,12 +16,6 @@ from assign_add_lib.companions.hypernetwork.training import answers
 @pytest.fixture(scope="module")
 def teacher():
     return Teacher.draw(5)
-
-
-@pytest.mark.parametrize("hidden", [8, 32])
-def test_a_student_with_the_teachers_weights_answers_as_the_teacher(teacher, hidden):
-    tasks = teacher.sample(HELD_OUT, 50, rng(5))
-    torch.testing.assert_close(holding(teacher, hidden)(tasks.z, tasks.x), tasks.y, atol=2e-6, rtol=0)
 
 
 @pytest.fixture(params=ARMS)
@@ -95,15 +89,6 @@ def test_answers_depend_on_the_context_through_the_code_alone(monkeypatch, teach
     assert not torch.allclose(network(other.context, asked), answered, atol=1e-3)
     monkeypatch.setattr(network, "code", lambda context: code)
     assert torch.equal(network(other.context, asked), answered)
-
-
-@pytest.mark.parametrize("arm", ARMS)
-def test_an_arm_is_drawn_by_its_seed_and_leaves_the_global_generator_alone(arm):
-    before = torch.get_rng_state()
-    one, same, other = (build(arm, seed, 16, 1, 2).state_dict() for seed in (4, 4, 5))
-    assert all(torch.equal(one[name], same[name]) for name in one)
-    assert any(not torch.equal(one[name], other[name]) for name in one)
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.mark.parametrize(

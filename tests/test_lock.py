@@ -20,7 +20,7 @@ def refused(call, words):
 
 
 def test_a_folder_has_one_writer_at_a_time(tiny_half):
-    with Log.open(TinyLearner(TinyConfig()), tiny_half):
+    with Log(TinyLearner(TinyConfig()), tiny_half):
         refused(lambda: tiny(tiny_half), f"{tiny_half} is being written by another process")
         refused(lambda: tiny(tiny_half, seed=2), f"{tiny_half} is being written by another process")
         assert len(TinyRun.open(tiny_half).metrics)

@@ -19,15 +19,13 @@ from assign_add_lib.engine.runs import checkpoint_path
 def folders(tmp_path_factory, finished, half):
     """Folders of small runs: a whole one, and copies with one checkpoint damaged or no checkpoint at all."""
     place = tmp_path_factory.mktemp("runs")
-    for name in ("whole", "flipped", "cut", "bare", "noconfig"):
+    for name in ("whole", "flipped", "bare", "noconfig"):
         shutil.copytree(finished, place / name)
     shutil.copytree(half, place / "half")
     path = checkpoint_path(place / "flipped", 80)
     content = bytearray(path.read_bytes())
     content[-9] ^= 4
     path.write_bytes(content)
-    path = checkpoint_path(place / "cut", 80)
-    path.write_bytes(path.read_bytes()[:-100])
     shutil.rmtree(place / "bare" / "checkpoints")
     (place / "noconfig" / "config.json").write_text("{")
     (place / "other").mkdir()
@@ -49,10 +47,8 @@ TRAIN = ["train", "new", "--quiet", "--steps", "10"]
 BAD = [
     ([], "required: COMMAND"),
     (["dance"], "invalid choice: 'dance'"),
-    (["--colour"], "required: COMMAND"),
     (["solve"], "required: TEXT"),
     ([*SOLVE, ""], "the problem is empty"),
-    ([*SOLVE, " \n\t "], "the problem is empty"),
     ([*SOLVE, "b+3=?"], "the left operand b is never assigned"),
     ([*SOLVE, "a=1, a+c=?"], "the right operand c is never assigned; assigned variables: a"),
     ([*SOLVE, "a=1, a=2, a+3=?"], "the variable a is assigned twice"),
@@ -61,28 +57,16 @@ BAD = [
     ([*SOLVE, "a=1, b=2, c=3, d=4, a+b=?"], "4 assignments do not fit; a sequence holds at most 3"),
     ([*SOLVE, "e=1, e+1=?"], "nor a variable from a to d"),
     ([*SOLVE, "a=1, a*3=?"], "must be one sum"),
-    ([*SOLVE, "a=1, a-3=?"], "must be one sum"),
     ([*SOLVE, "a=1, 2+3+4=?"], "must be one sum"),
-    ([*SOLVE, "a=1"], "must be one sum"),
     ([*SOLVE, "ä=1, ä+3=?"], "outside ASCII"),
-    ([*SOLVE, "a=1, a+3=?\u2028"], "outside ASCII"),
     ([*SOLVE, "a=\udcff, a+3=?"], "outside ASCII"),
-    ([*SOLVE, "a" * 10_000], "must be one sum"),
     ([*SOLVE, "9" * 10_000 + "+1"], "is neither a number"),
-    ([*SOLVE, "a=1\n" * 2500 + "a+1"], "the variable a is assigned twice"),
     ([*SOLVE, "1+2=?", "3+4=?"], "unrecognized arguments: 3+4=?"),
     ([*SOLVE, "1+2=?", "--step", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
-    ([*SOLVE, "1+2=?", "--step", "-1"], "no checkpoint at step -1"),
     ([*SOLVE, "1+2=?", "--step", "last"], "invalid int value: 'last'"),
     ([*SOLVE, "1+2=?", "--spread", "1e3"], "invalid int value: '1e3'"),
-    ([*SOLVE, "1+2=?", "--spread", "1" * 30], "verflow"),
     (["solve", "1+2=?", "--run", "nowhere"], "there is no run nowhere; shipped runs: "),
-    (["solve", "1+2=?", "--run", "other"], "there is no run other"),
-    (["solve", "1+2=?", "--run", "file"], "there is no run file"),
-    (["solve", "1+2=?", "--run", ""], "there is no run"),
-    (["solve", "1+2=?", "--run", "x" * 10_000], "x"),
     (["solve", "1+2=?", "--run", "flipped"], "step-000080.safetensors is damaged: its checksum"),
-    (["solve", "1+2=?", "--run", "cut"], "step-000080.safetensors is damaged"),
     (["solve", "1+2=?", "--run", "bare"], "there are: none"),
     (["solve", "1+2=?", "--run", "noconfig"], "config.json is damaged: not JSON"),
     (["train"], "required: FOLDER"),
@@ -90,18 +74,9 @@ BAD = [
     (["train", "other"], "other is not empty and holds no run"),
     (["train", "file"], "Not a directory"),
     (["train", "file/new"], "cannot write file/new: Not a directory"),
-    (["train", "noconfig"], "config.json is damaged"),
-    ([*TRAIN, "--steps", "0"], "steps must be at least 1"),
     ([*TRAIN, "--steps", "many"], "invalid int value: 'many'"),
-    ([*TRAIN, "--seed", "-1"], "seed must be from 0"),
-    ([*TRAIN, "--lr", "nan"], "lr must be a finite number"),
-    ([*TRAIN, "--lr", "0"], "lr must be above 0"),
-    ([*TRAIN, "--train-fraction", "1.5"], "train_fraction must be above 0 and at most 1"),
     ([*TRAIN, "--train-fraction", "1e-9"], "leaves none of the 3481 pairs"),
     ([*TRAIN, "--n-numbers", "2"], "n_numbers must be a whole number of at least 3, not 2"),
-    ([*TRAIN, "--length", "7"], "length must be a whole number of at least 8, not 7"),
-    ([*TRAIN, "--threads", "0"], "threads must be at least 1"),
-    ([*TRAIN, "--device", "abacus"], "abacus"),
     ([*TRAIN, "--momentum", "0.9"], "unrecognized arguments: --momentum 0.9"),
     (["export"], "required: FOLDER"),
     (["export", "nowhere"], "there is no run nowhere"),
@@ -111,9 +86,6 @@ BAD = [
     (["export", "whole", "--bare", "--steps", "0"], "--bare leaves out all weights"),
     (["export", "whole", "--steps", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
     (["export", "whole", "--steps", "4x"], "'4x' is not a whole number or a range such as 2000-3000:100"),
-    (["export", "whole", "--steps", "40-0"], "'40-0' is not a whole number or a range"),
-    (["export", "whole", "--steps", "0-80:0"], "'0-80:0' is not a whole number or a range"),
-    (["export", "whole", "--steps", "0-9999999999999999999999"], "is not a whole number or a range"),
     (["export", "flipped"], "step-000080.safetensors is damaged"),
     (["bench", "--repeats", "0"], "repeats must be at least 1"),
 ]
@@ -222,9 +194,3 @@ def test_as_a_process_it_solves(root):
     done = python_m(root, "solve", "b=17, b+19=?")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.splitlines()[-1] == b"true:    36"
-
-
-def test_as_a_process_it_refuses_bytes_that_are_no_text(root):
-    done = python_m(root, "solve", b"a=\xff\xfe, a+1=?")
-    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
-    assert done.stderr.startswith(b"error: the problem holds a character outside ASCII")

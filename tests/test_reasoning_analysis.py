@@ -92,14 +92,6 @@ def test_operand_variances_are_over_stand_ins(network):
     torch.testing.assert_close(found, slow / 5)
 
 
-def test_another_last_equation_has_its_depth():
-    one = graphs(50)
-    changed = analysis.last_equation(one, torch.tensor([3, 4, -1]).expand(50, 3))
-    assert torch.equal(changed.depths[:, -1], 1 + one.depths[:, 3:5].amax(1))
-    assert torch.equal(changed.operands[:, :-1], one.operands[:, :-1])
-    assert torch.equal(changed.solution[:, -1], one.solution[:, 3:5].sum(1) % 5)
-
-
 def test_a_head_that_copies_one_factor_moves_that_factor_alone():
     """Factors in directions of their own; head 0 takes those of the values, with a gain of 3 in all, head 1 nothing."""
     made = replace(CONFIG, d_model=48, heads=2).network().double().requires_grad_(False)
@@ -184,18 +176,17 @@ def test_an_exchange_moves_what_these_heads_read_at_this_place_and_nothing_else(
 def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, layer):
     one = graphs(30)
     (factors, here, _), real = analysis.before_the_last(one), write(one).real
-    read = recorded(network, factors, layer)[:, 1]  # of head 2
-    mean = torch.stack([read[row, place] for row, place in real.nonzero().tolist()]).mean(0)
-
-    def change(number, read):
-        if number == layer:
-            read[:, 1] = mean
-        return read
-
-    found = analysis.value_at(network, factors, here, analysis.silence(layer, [1], real)).tolist()
-    ended = network.value(plain(network, factors, change)).argmax(2)
-    assert found == [ended[row, place].item() for row, place in enumerate(here)]
-    assert found != analysis.value_at(network, factors, here).tolist()
+    read = recorded(network, factors, layer)
+    mean = torch.stack([read[row, 1, place] for row, place in real.nonzero().tolist()]).mean(0)
+    alter = analysis.silent_heads(layer, [1], real)
+    silent = alter[f"blocks.{layer}.attn.hook_z"](read.transpose(1, 2))  # (graph, position, head, d_head)
+    torch.testing.assert_close(silent[:, :, 1], mean.expand_as(silent[:, :, 1]))
+    assert torch.equal(silent[:, :, 0], read[:, 0])
+    found, whole = (analysis.value_at(network, factors, here, each).tolist() for each in (alter, None))
+    ended = network.value(plain(network, factors, lambda number, own: silent.transpose(1, 2) if number == layer else own)).argmax(
+        2
+    )
+    assert found == [ended[row, place].item() for row, place in enumerate(here)] != whole
 
 
 @pytest.mark.parametrize("which", analysis.MENTIONS)

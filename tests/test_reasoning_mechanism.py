@@ -102,6 +102,12 @@ def test_sources_say_where_values_come_from(seed, order, monkeypatch):
             assert share == float((decides in changed.split(" and ")) == (measure == "moves"))
 
 
+def test_a_sum_that_is_empty_neither_moves_nor_stays(seed, monkeypatch):
+    empty = seed.run("discrete").config.vocabulary.empty
+    monkeypatch.setattr(analysis, "value_at", lambda network, factors, here: torch.full_like(here, empty))
+    assert set(mechanism.sources(seed, "discrete").values()) == {0}
+
+
 def test_silences_are_by_the_number_of_operands(seed, monkeypatch):
     """A network that is right where nothing is silent; else of one operand as layer 1 is, and of two as layer 2 is."""
     graphs = seed.graphs(1)
@@ -113,7 +119,7 @@ def test_silences_are_by_the_number_of_operands(seed, monkeypatch):
         return one.solution[:, -1].where(right, -1)
 
     monkeypatch.setattr(analysis, "value_at", value_at)
-    monkeypatch.setattr(analysis, "silence", lambda layer, heads, real: (layer, heads))
+    monkeypatch.setattr(analysis, "silent_heads", lambda layer, heads, real: (layer, heads))
     assert graphs.adds[:, -1].unique().tolist() == [0, 1, 2, 3]
     assert mechanism.last_nodes(seed, "discrete") == {(1,): 1, (2,): 1, (3,): 1}
     found = mechanism.silences(seed, "discrete")
@@ -153,7 +159,7 @@ def test_attention_is_summed_over_tokens_of_a_kind(seed, monkeypatch):
     weights = 2.0 ** torch.arange(tokens.node.shape[1], dtype=torch.float64)
     pattern = weights.expand(len(tokens.node), 2, len(weights), -1)
     monkeypatch.setattr(mechanism, "run", lambda *_: {f"blocks.{layer}.attn.hook_pattern": pattern for layer in range(2)})
-    found, sums = mechanism.attention(seed, "corrected"), {}
+    found, sums = mechanism.attention_weights(seed, "corrected"), {}
     for row in range(len(graphs.names)):
         words, here = text(tokens.factors[row], seed.run("discrete").config.vocabulary), int(tokens.definitions[row, -1])
         start = max((place for place in range(here) if words[place] == "[sep]"), default=-1)

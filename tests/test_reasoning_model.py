@@ -60,16 +60,6 @@ def test_a_block_is_two_layers_and_a_norm_written_out():
     assert tokens.factors.shape[1] > REACH + 2  # some distances share a bias
 
 
-def test_a_token_is_the_sum_of_its_factors():
-    made, factors = network(), write(graphs()).factors
-    slow = torch.zeros(*factors.shape[:2], 16, dtype=torch.float64)
-    for place, embedding in enumerate(made.embeddings):
-        one_hot = torch.nn.functional.one_hot(factors[..., place], len(embedding.weight)).double()
-        slow += one_hot @ embedding.weight
-    torch.testing.assert_close(made.embed(factors), slow)
-    assert [len(each.weight) for each in made.embeddings] == list(SMALL.counts.values())
-
-
 def test_what_stands_at_each_site_is_what_its_name_says():
     made, tokens = network(), write(graphs())
     sites, before = run(made, tokens.factors), made.embed(tokens.factors)
@@ -100,15 +90,6 @@ def test_what_is_altered_goes_on_and_what_stands_before_stays():
         run(made, one, {"hook_nowhere": lambda value: value})
 
 
-def test_padding_changes_nothing():
-    """A graph among longer ones gets the logits that it gets alone."""
-    made, batch = network(), graphs(8)
-    together = made(made.embed(write(batch).factors))
-    for row in range(8):
-        alone = write(batch._replace(**{name: getattr(batch, name)[row : row + 1] for name in batch._fields[:4]}))
-        torch.testing.assert_close(made(made.embed(alone.factors))[0], together[row, : alone.factors.shape[1]])
-
-
 def test_a_loop_is_the_block_applied_again():
     made, factors = network(), write(graphs()).factors
     one, two, three = islice(iterate(made, made.embed(factors), discrete=False), 3)
@@ -130,14 +111,6 @@ def test_what_is_written_step_by_step_is_what_is_likeliest_all_at_once():
     whole = made(made.embed(torch.cat([start, written[:, :-1]], 1)))
     assert torch.equal(made.tokens(whole[:, start.shape[1] - 1 :]), written)
     assert len({tuple(token) for token in written.flatten(0, 1).tolist()}) > 3  # no test of a constant
-
-
-def test_a_pass_in_pieces_is_a_pass_at_once():
-    made, batch = network(blocks=2), graphs()
-    resid = made.embed(write(batch).factors)
-    past = made.past(len(resid))
-    pieces = [made(each, past) for each in resid.split([5, 1, 7, resid.shape[1] - 13], 1)]
-    torch.testing.assert_close(torch.cat(pieces, 1), made(resid))
 
 
 def test_mimetic_attention_starts_by_looking_for_its_like():

@@ -154,9 +154,3 @@ def test_the_largest_wave_is_the_one_put_in(one, two):
     fitted = waves @ torch.linalg.pinv(waves, rtol=1e-4) @ centred
     share = (fitted.square().sum() / centred.square().sum()).item()
     assert analysis.largest_wave(table, log) == pytest.approx(share, abs=1e-5) and share > 0.9
-
-
-def test_relabelling_keeps_0_and_the_values():
-    drawn = analysis.relabelled(torch.arange(7.0)[:, None].repeat(1, 2), rng(0), 50)
-    assert drawn.shape == (50, 7, 2) and not drawn[:, 0].any()
-    assert torch.equal(drawn[..., 0].sort(1).values, torch.arange(7.0).expand(50, -1)) and len(drawn[..., 0].unique(dim=0)) > 40

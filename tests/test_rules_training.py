@@ -45,6 +45,14 @@ def test_a_plan_ends_with_rows_as_the_paper_has_them(plan):
         assert seen[:-1].count(stage) == pytest.approx(stage.share * config.steps, abs=1)
 
 
+def test_the_learning_rate_rises_while_the_run_warms_up():
+    learner, rates = RuleLearner(CONFIG), []
+    for _ in range(7):
+        learner.advance()
+        rates.append(learner.optimizer.param_groups[0]["lr"] / CONFIG.lr)
+    assert rates == pytest.approx([0.2, 0.4, 0.6, 0.8, 1, 1, 1])
+
+
 def test_a_batch_is_of_its_stage():
     learner = RuleLearner(RuleConfig())
     for step, (lines, shots, rows) in {0: (1, 3, 600), 1000: (2, 6, 300), 9000: (None, 16, 112)}.items():

@@ -10,7 +10,7 @@ import pytest
 from assign_add_lib import TrainConfig
 from assign_add_lib.engine import scoreboard
 from assign_add_lib.engine.cli import run_command
-from assign_add_lib.engine.scoreboard import Claim, board, claim_values, judged, level_range, median_interval, verdict
+from assign_add_lib.engine.scoreboard import Claim, board, judged, level_range, median_interval, verdict
 from assign_add_lib.engine.system import System
 from assign_add_lib.training import Run, StudyLearner
 
@@ -47,7 +47,6 @@ def test_interval_is_that_of_the_exact_distribution():
     reached = [sum(math.comb(n, i) * (k / n) ** i * (1 - k / n) ** (n - i) for i in range(6, n + 1)) for k in range(1, n + 1)]
     ends = (ordered[next(k for k, p in enumerate(reached) if p >= q)] for q in (0.025, 0.975))
     assert median_interval(values) == tuple(ends)
-    assert median_interval(values) == median_interval(values)
 
 
 def test_interval_with_what_never_came():
@@ -103,13 +102,6 @@ def test_between_the_ends_of_its_levels_a_verdict_stays_and_beyond_them_it_chang
         for beyond in (low - 0.01 if at_most else low, high if at_most else high + 0.01):
             if math.isfinite(beyond):
                 assert judged(replace(row, level=beyond), own)[2] != said[level]
-
-
-def test_each_subject_is_measured_once_a_claim():
-    asked = []
-    rows = [claim(name, lambda x, name=name: asked.append((x, name)) or 0) for name in "ab"]
-    claim_values(rows, {"runs": {"1": 1, "2": 2}})
-    assert asked == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
 
 
 def test_the_command_writes_the_board_and_says_the_verdicts(own_data, capsys):

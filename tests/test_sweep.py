@@ -8,23 +8,21 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from functools import cache
 
 import pandas as pd
 import pytest
 from small import CONFIG, around, posix
+from tiny import TINY, tiny_sweep
 from toy import TOY, ToyConfig
 
 from assign_add_lib import Task, TrainConfig, forward, load_run, train
 from assign_add_lib.__main__ import main
 from assign_add_lib.engine.files import file_sha256
 from assign_add_lib.engine.sweep import grid, sweep
-from assign_add_lib.engine.system import System
 from assign_add_lib.sampling import exact_sets
 from assign_add_lib.systems import STUDY
 
 SWEPT = around(CONFIG, seed=[1, 2], r=[0.1, 1.0])
-NAMES = ["seed-1_r-0.1", "seed-1_r-1.0", "seed-2_r-0.1", "seed-2_r-1.0"]
 LONG = {"steps": 2000, "log_every": 100, "checkpoint_every": 2000}  # of the toy: seconds, so that there is time to kill it
 TOYS = """
 import sys
@@ -32,17 +30,6 @@ from toy import TOY
 from assign_add_lib.engine.cli import run_command
 sys.exit(run_command({"toy": TOY}, {}, sys.argv[1:]))
 """
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """The checksum of the final weights of a run trained alone, by its config; each is trained once."""
-
-    @cache
-    def checksum(config):
-        return final_sum(train(config, tmp_path_factory.mktemp("alone") / "run", "cpu", progress=False))
-
-    return checksum
 
 
 def final_sum(folder):
@@ -114,59 +101,44 @@ def swept(tmp_path_factory):
     return folder
 
 
-def test_the_table_holds_each_run_once(swept):
+def test_the_table_holds_each_run_once_and_each_is_the_one_that_train_trains(swept, tmp_path):
     """Last metrics as each run wrote them, and the exact accuracies by the plain forward."""
     table = pd.read_csv(swept / "table.csv")
     assert list(table[["seed", "r"]].itertuples(index=False, name=None)) == [(1, 0.1), (1, 1.0), (2, 0.1), (2, 1.0)]
     assert list(table.columns[:4]) == ["seed", "train_fraction", "r", "steps"] and (table["steps"] == 80).all()
-    for name, (_, row) in zip(NAMES, table.iterrows()):
+    assert table["loss"].nunique() == 4
+    for (name, config), (_, row) in zip(grid(TrainConfig, [SWEPT]).items(), table.iterrows()):
         run = load_run(swept / name)
-        assert run.config == replace(CONFIG, seed=int(row["seed"]), r=row["r"])
+        assert run.config == config == replace(CONFIG, seed=int(row["seed"]), r=row["r"])
         last = run.metrics.loc[80]
         assert row[list(last.index)].tolist() == pytest.approx(last.tolist(), nan_ok=True)
         for kind, batch in exact_sets(run.split).items():
             right = forward(run.weights(), batch.tokens)[:, -1].argmax(1) == batch.answers
             assert row[f"exact {kind}"] == pytest.approx(right.float().mean().item(), abs=1e-5)
-    assert table["loss"].nunique() == 4
+    assert final_sum(swept / name) == final_sum(train(config, tmp_path / "run", "cpu", progress=False))
 
 
-def test_each_run_is_the_one_that_train_trains(swept, undisturbed):
-    for name, config in grid(TrainConfig, [SWEPT]).items():
-        assert final_sum(swept / name) == undisturbed(config)
-
-
-def test_finished_runs_are_skipped_and_a_lost_row_is_written_again(swept, monkeypatch):
-    monkeypatch.setattr(System, "train", lambda *_, **__: pytest.fail("trained again"))
-    before = (swept / "table.csv").read_bytes()
-    (swept / NAMES[2] / "row.csv").unlink()
-    (swept / "table.csv").unlink()
-    times = {path: path.stat().st_mtime_ns for path in swept.rglob("*") if path.is_file()}
-    sweep(STUDY, [SWEPT], swept, jobs=1, progress=False)
-    assert (swept / "table.csv").read_bytes() == before
+def test_finished_runs_are_skipped_and_a_lost_row_is_written_again(tiny_swept, no_training):
+    before = (tiny_swept / "table.csv").read_bytes()
+    (tiny_swept / "seed-2" / "row.csv").unlink()
+    (tiny_swept / "table.csv").unlink()
+    times = {path: path.stat().st_mtime_ns for path in tiny_swept.rglob("*") if path.is_file()}
+    assert tiny_sweep(tiny_swept).read_bytes() == before
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
-def test_a_grid_grows(swept, tmp_path):
+def test_a_grid_grows(tmp_path):
     """More values later: the old rows stay, in the order of the new grid, and another table may be named."""
-    table = sweep(STUDY, [SWEPT | {"r": [0.1, 0.5, 1.0]}], swept, tmp_path / "more.csv", jobs=2, progress=False)
-    rows, old = pd.read_csv(table), pd.read_csv(swept / "table.csv")
-    assert rows["r"].tolist() == [0.1, 0.5, 1.0] * 2
-    pd.testing.assert_frame_equal(rows[rows["r"] != 0.5].reset_index(drop=True), old)
+    old = pd.read_csv(sweep(TINY, [{"seed": [1, 2], "lr": [0.1, 0.3]}], tmp_path / "swept", jobs=1, progress=False))
+    parts = [{"seed": [1, 2], "lr": [0.1, 0.2, 0.3]}]
+    rows = pd.read_csv(sweep(TINY, parts, tmp_path / "swept", tmp_path / "more.csv", jobs=1, progress=False))
+    assert rows["lr"].tolist() == [0.1, 0.2, 0.3] * 2
+    pd.testing.assert_frame_equal(rows[rows["lr"] != 0.2].reset_index(drop=True), old)
 
 
-def test_a_folder_with_other_runs_is_refused(swept):
-    with pytest.raises(ValueError, match="seed-1_r-0.1 holds a run with another config"):
-        sweep(STUDY, [SWEPT | {"lr": [0.01]}], swept, progress=False)
-
-
-def test_a_run_that_fails_stops_no_other(tmp_path):
-    """One folder holds a file that is no run's: it is named, and the rest is trained."""
-    (tmp_path / NAMES[1]).mkdir()
-    (tmp_path / NAMES[1] / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"1 of 4 runs failed: seed-1_r-1.0: .*is not empty and holds no run"):
-        sweep(STUDY, [SWEPT], tmp_path, jobs=2, progress=False)
-    assert len(pd.read_csv(tmp_path / "table.csv")) == 3
-    assert (tmp_path / NAMES[1] / "notes.txt").read_text() == "mine"
+def test_a_folder_with_other_runs_is_refused(tiny_swept):
+    with pytest.raises(ValueError, match="seed-1 holds a run with another config"):
+        sweep(TINY, [{"seed": [1, 2, 3], "lr": [0.01]}], tiny_swept, progress=False)
 
 
 @posix
@@ -174,7 +146,7 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path):
     """Two Dask workers; one is killed in the middle of its run, which ends with the bits of an undisturbed one."""
     from distributed import LocalCluster
 
-    seeds = [1, 2, 3]
+    seeds = [1, 2]
     grids = [{name: [value] for name, value in LONG.items()} | {"seed": seeds}]
     running = [tmp_path / "swept" / label for label in grid(ToyConfig, grids)]
     options = {"silence_logs": 50, "dashboard_address": None}
@@ -256,9 +228,9 @@ def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, t
 
 
 def test_the_bar_counts_the_steps_of_all_runs(tmp_path, capsys):
-    table = sweep(STUDY, [around(CONFIG, seed=[1, 2], d_mlp=[16, 24])], tmp_path, jobs=1)
-    assert "320/320" in capsys.readouterr().err
-    assert list(pd.read_csv(table).columns[:6]) == ["seed", "train_fraction", "r", "steps", "d_mlp", "loss"]
+    table = sweep(TINY, [{"seed": [1, 2], "lr": [0.1, 0.2]}], tmp_path, jobs=1)
+    assert "32/32" in capsys.readouterr().err
+    assert list(pd.read_csv(table).columns[:4]) == ["seed", "steps", "lr", "loss"]
 
 
 def test_an_unreachable_scheduler_is_one_line(tmp_path, capsys, monkeypatch):
@@ -274,8 +246,6 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, capsys, monkeypatch):
     [
         (["--r", "0.1,x"], "'0.1,x' is not a list of numbers"),
         (["--seed", "3-1"], "'3-1' is not a whole number or a range"),
-        (["--train-fraction", "0"], "train_fraction must be above 0"),
-        (["--jobs", "0"], "jobs must be at least 1"),
         (["--backend", "slurm"], "the backend must be loky or dask"),
         (["--rr", "1"], "unrecognized arguments"),
     ],

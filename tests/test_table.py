@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shutil
 
 import pytest
@@ -13,7 +14,8 @@ ROW_DAMAGE = {
     "empty": lambda text: "",
     "header only": lambda text: text.splitlines()[0] + "\n",
     "cut": lambda text: text[:-20],
-    "edited": lambda text: text.replace("0.1", "0.2", 1),
+    "setting edited": lambda text: text.replace("0.1", "0.2", 1),
+    "measure edited": lambda text: re.sub(r"\d(?=,[0-9a-f]{64})", lambda digit: str(9 - int(digit[0])), text),
     "row twice": lambda text: text + text.splitlines()[1] + "\n",
     "without its sum": lambda text: "".join(line.rsplit(",", 1)[0] + "\n" for line in text.splitlines()),
     "NUL": lambda text: text.replace("8", "\0"),

@@ -192,7 +192,7 @@ def preferences_of_equal(weights: Weights, tokens: Tensor) -> dict[str, float]:
     """
     task, w, N, V = weights.task, weights, weights.task.n_numbers, weights.task.n_variables
     QK2, moved = QK(w, 2), w.W_E @ OV(w, 1)
-    own, read = w.W_E[task.equal] + w.W_pos[task.last], trace(w, tokens).attn_out[:, 0, task.last].mean(0)
+    own, read = w.W_E[task.equal] + w.W_pos[task.last], trace(w, task.check(tokens)).attn_out[:, 0, task.last].mean(0)
     operands, assigned = [task.left, task.right], slice(1, task.room)
     found = {}
     for words, query in (("", own), ("read, ", read)):

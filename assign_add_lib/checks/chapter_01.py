@@ -4,40 +4,43 @@ import random
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from ..task import STUDY, Problem, Split
-from .common import as_tensor, exercise, expect, random_problem
+from .common import as_number, as_parts, as_tensor, as_truth, close, exercise, expect, expect_close, random_problem
+
+
+def _drawn(*kinds: str | None) -> tuple[list[Problem], Tensor]:
+    """Random problems of these kinds, and their token ids, spread."""
+    problems = [random_problem(random.choice(kinds)) for _ in range(200)]
+    return problems, torch.stack([problem.tokens(seed=index) for index, problem in enumerate(problems)])
 
 
 @exercise
 def numbers_to_add(answer: Callable) -> None:
     """Exercise 1.1: `answer(tokens)` gives the two numbers to add, (batch, 2), of problems of any kind and layout."""
-    problems = [random_problem() for _ in range(200)]
-    batch = torch.stack([problem.tokens(seed=index) for index, problem in enumerate(problems)])
-    given = as_tensor(answer(batch), (len(batch), 2), "the answer")
+    problems, batch = _drawn(None)
+    given = as_tensor(answer(batch), (len(batch), 2))
     for problem, row, pair in zip(problems, batch, given.tolist()):
         known = dict(problem.assignments)
         truth = [known.get(operand, operand) for operand in (problem.left, problem.right)]
-        hint = "; the left operand comes first" if pair == truth[::-1] else ""
-        spread = " ".join(STUDY.names(row))
-        expect(pair == truth, f"for {spread} it gives {pair}; the two numbers to add are {truth}{hint}")
+        words = f"for {' '.join(STUDY.names(row))} it gives {pair}; the two numbers to add are {truth}"
+        expect_close(pair, truth, words, 0, {"the left operand comes first": truth[::-1]})
 
 
 @exercise
 def may_train(answer: Callable) -> None:
     """Exercise 1.2: `answer(problem, train_pairs)` says whether training may ask a problem."""
     split = Split.draw(seed=random.randrange(2**31))
-    barred_left, barred_right = "kl", "ab"
     for _ in range(400):
         problem = random_problem()
         x, y = (dict(problem.assignments).get(operand, operand) for operand in (problem.left, problem.right))
-        given = answer(problem, split.train_pairs)
-        expect(given is not None, "your function returns nothing yet")
+        given = as_truth(answer(problem, split.train_pairs))
         if not split.train_pairs[x, y]:
             expect(not given, f"{problem} adds ({x}, {y}), which is held out, so training never asks it")
-        elif str(problem.left) in barred_left:
+        elif str(problem.left) in "kl":
             expect(not given, f"{problem} has {problem.left} on the left, where training never puts it")
-        elif str(problem.right) in barred_right:
+        elif str(problem.right) in "ab":
             expect(not given, f"{problem} has {problem.right} on the right, where training never puts it")
         else:
             expect(given, f"training may ask {problem}: ({x}, {y}) is a training pair and no variable is out of place")
@@ -48,30 +51,28 @@ def one_look_score(answer: Callable) -> None:
     """Exercise 1.3: `answer(N, m)` is the expected 1-var accuracy of a solver that reads only the last assignment."""
     for _ in range(20):
         N, m = random.randint(3, 200), random.randint(2, 12)
-        given = answer(N, m)
-        expect(given is not None, "your function returns nothing yet")
+        given = as_number(answer(N, m))
         cases = []  # the accuracy for each number of assignments and place of the one asked for; the last place is n - 1
         for n in range(1, m + 1):
             for place in range(n):
                 taken = [place] if place == n - 1 else range(n - 1)
                 cases.append((1 / n, sum(1.0 if each == place else 1 / N for each in taken) / len(taken)))
         truth = sum(p * right for p, right in cases) / m
-        never = sum((1 + (n - 1) / N) / n for n in range(1, m + 1)) / m
-        hint = "; that is the solver that never looks" if abs(float(given) - never) < 1e-9 else ""
-        unlucky = (1 + sum(2 / n for n in range(2, m + 1))) / m
-        if abs(float(given) - unlucky) < 1e-9:
-            hint = "; another assigned number may equal the right one, with probability 1/N"
-        words = f"for N = {N} and m = {m} it gives {float(given):.4f}; counting the cases one by one gives {truth:.4f}"
-        expect(abs(float(given) - truth) < 1e-9, words + hint)
+        wrong = {
+            "that is the solver that never looks": sum((1 + (n - 1) / N) / n for n in range(1, m + 1)) / m,
+            "another assigned number may equal the right one, with probability 1/N": (1 + sum(2 / n for n in range(2, m + 1)))
+            / m,
+        }
+        words = f"for N = {N} and m = {m} it gives {given:.4f}; counting the cases one by one gives {truth:.4f}"
+        expect_close(given, truth, words, 1e-9, wrong)
 
 
 @exercise
 def informed(answer: Callable) -> None:
     """Exercise 1.4: `answer(tokens, train_pairs)` chooses among assigned numbers whose pair training may add."""
     split = Split.draw(seed=random.randrange(2**31))
-    problems = [random_problem(random.choice(["1-var left", "1-var right"])) for _ in range(200)]
-    batch = torch.stack([problem.tokens(seed=index) for index, problem in enumerate(problems)])
-    given = as_tensor(answer(batch, split.train_pairs), (len(batch), STUDY.n_numbers), "the answer")
+    problems, batch = _drawn("1-var left", "1-var right")
+    given = as_tensor(answer(batch, split.train_pairs), (len(batch), STUDY.n_numbers))
     for problem, row in zip(problems, given):
         on_left = isinstance(problem.left, str)
         constant = problem.right if on_left else problem.left
@@ -80,19 +81,15 @@ def informed(answer: Callable) -> None:
         truth = torch.zeros(STUDY.n_numbers)
         for x, y in kept:
             truth[(x + y) % STUDY.n_numbers] += 1 / len(kept)
-        words = (
-            f"for {problem} the answers should share the probability like {truth.nonzero().flatten().tolist()}, not as yours do"
-        )
-        expect(torch.allclose(row.float(), truth, atol=1e-5), words)
+        shared = truth.nonzero().flatten().tolist()
+        expect(close(row, truth, 1e-5), f"for {problem} the answers should share the probability like {shared}, not as yours do")
 
 
 @exercise
 def tenth_set(answer: Callable) -> None:
     """Exercise 1.5: `answer(split, size)` gives problems that training never asks and that no evaluation set can hold."""
     split, size = Split.draw(seed=random.randrange(2**31)), random.randint(100, 200)
-    given = answer(split, size)
-    expect(given is not None, "your function returns nothing yet")
-    tokens, answers = given
+    tokens, answers = as_parts(answer(split, size), 2, "it should return two things: the tokens, and the answers")
     tokens = as_tensor(tokens, (size, STUDY.length), "the tokens")
     answers = as_tensor(answers, (size,), "the answers")
     for row, right in zip(tokens, answers.tolist()):

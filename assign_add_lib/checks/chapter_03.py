@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 import torch
@@ -13,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ..circuits import OV, QK, last_logits
 from ..model import Weights
 from ..task import STUDY, Task
-from .common import as_tensor, exercise, expect
+from .common import NOTHING, as_number, as_parts, as_tensor, close, exercise, expect, expect_close
 
 
 @exercise
@@ -22,15 +23,14 @@ def loss(answer: Callable) -> None:
     for scale in (1, 30, 1000):
         logits = scale * torch.randn(40, STUDY.n_numbers, dtype=torch.float64)
         answers = torch.randint(STUDY.n_numbers, (40,))
-        given = as_tensor(answer(logits, answers), (), "the answer")
-        truth = cross_entropy(logits, answers)
+        given, truth = as_number(answer(logits, answers)), cross_entropy(logits, answers).item()
         expect(
-            bool(given.isfinite()),
+            math.isfinite(given),
             f"with logits of size {scale} it gives {given}; exp of a large number is infinite, and a probability may round to 0,"
             " whose logarithm is infinite: take the logarithm of the sum with logsumexp, and never divide",
         )
         words = f"on random logits of size {scale} it gives {given:.4f}, but the mean of -ln p is {truth:.4f}"
-        expect(bool((given - truth).abs() < 1e-6 * scale), words)
+        expect_close(given, truth, words, 1e-6 * scale)
 
 
 @exercise
@@ -42,30 +42,28 @@ def first_step(answer: Callable) -> None:
         truth = w.clone().requires_grad_()
         truth.grad = g.clone()
         torch.optim.AdamW([truth], lr=1e-3, betas=(0.9, 0.999), weight_decay=0.02).step()
-        given = as_tensor(answer(w.clone(), g.clone()), (7,), "the answer")
+        given = as_tensor(answer(w.clone(), g.clone()), (7,))
         moved, should = given - w, truth.detach() - w
         words = f"where the gradient is 0, it moves a weight of {w[0]:.3f} by {moved[0]:.1e}; PyTorch moves it by {should[0]:.1e}"
-        expect(bool((moved[0] - should[0]).abs() < 1e-12), words)
+        expect_close(moved[0], should[0], words, 1e-12)
         words = f"it moves a weight of {w[1]:.3f} with gradient {g[1]:.2e} by {moved[1]:.3e}; PyTorch moves it by {should[1]:.3e}"
-        expect(bool(((moved - should).abs() < 1e-3 * should.abs()).all()), words)
+        expect(close(moved, should, 0, 1e-3), words)
 
 
 @exercise
 def informed_score(answer: Callable) -> None:
     """Exercise 3.3: `answer(p, m)` is the score of the informed shortcut on trained and on held-out pairs."""
     for p, m in ((0.7, 6), (0.4, 3), (0.9, 1), (0.6, 2)):
-        given = answer(p, m)
-        expect(given is not None, "your function returns nothing yet")
-        expect(isinstance(given, tuple) and len(given) == 2, "it should return two scores, trained pairs first")
+        given = as_parts(answer(p, m), 2, "it should return two scores, trained pairs first")
         train = held_out = 0.0
         for n in range(1, m + 1):  # k of the other n - 1 candidates could be asked in training
             for k in range(n):
                 chance = math.comb(n - 1, k) * p**k * (1 - p) ** (n - 1 - k) / m
                 train += chance / (k + 1)
                 held_out += chance / n if k == 0 else 0
-        for name, ours, theirs in zip(("trained", "held-out"), (train, held_out), given):
+        for name, ours, theirs in zip(("trained", "held-out"), (train, held_out), map(as_number, given)):
             words = f"for p = {p} and up to {m} assignments it gives {theirs:.4f} on {name} pairs; by counting it is {ours:.4f}"
-            expect(abs(theirs - ours) < 1e-9, words)
+            expect_close(theirs, ours, words, 1e-9)
 
 
 def _first_move(weights: Weights, tokens: Tensor) -> float:
@@ -81,7 +79,7 @@ def _first_move(weights: Weights, tokens: Tensor) -> float:
     return counter.get_total_flops() / 2
 
 
-@exercise
+@partial(exercise, none_is_an_answer=True)
 def break_even(answer: Callable) -> None:
     """Exercise 3.4: `answer(rows, T, d, d_mlp, N)` is the least batch that three moves make no dearer than one."""
     networks = ((59, 12, 16, 128, 512), (31, 9, 13, 96, 200), (90, 25, 22, 32, 64), (997, 2, 8, 16, 16))
@@ -103,10 +101,10 @@ def break_even(answer: Callable) -> None:
             words = f"with {named} no batch is large enough, since a further problem costs more with the tables; you say {given}"
             expect(given is None, words)
             continue
-        expect(given is not None, "your function returns nothing yet")
+        expect(given is not None, NOTHING)
         truth = tables / saved
         words = f"with {named} PyTorch multiplies as often either way in a batch of {truth:.1f}; you say {given}"
-        expect(abs(given - truth) <= max(1.5, 0.1 * truth), words)
+        expect_close(as_number(given), truth, words, max(1.5, 0.1 * truth))
 
 
 def _stairs(steps: pd.Index, rises: list[tuple[int, float]], odd: dict[int, float] | None = None) -> pd.Series:
@@ -136,12 +134,11 @@ def phase_starts(answer: Callable) -> None:
         "one low measurement long after the rise": (plain, _stairs(steps, slow, {late: 0.45}), first, second),
     }
     for name, (train, restricted, *truth) in runs.items():
-        given = answer(pd.DataFrame({"1-var train": train, "1-var var-restricted": restricted}))
-        expect(given is not None, "your function returns nothing yet")
-        expect(isinstance(given, tuple | list) and len(given) == 2, "it should return two steps, that of phase 2 first")
+        metrics = pd.DataFrame({"1-var train": train, "1-var var-restricted": restricted})
+        given = as_parts(answer(metrics), 2, "it should return two steps, that of phase 2 first")
         for phase, ours, theirs in zip((2, 3), truth, given):
             words = f"{name}: phase {phase} begins at {ours} by construction, and your rule says {theirs}"
             if ours is None or theirs is None:
                 expect(ours is theirs, words)
             else:
-                expect(abs(ours - theirs) <= 500, words)
+                expect_close(as_number(theirs), ours, words, 500)

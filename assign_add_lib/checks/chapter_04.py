@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from ..task import STUDY
-from .common import as_tensor, exercise, expect, random_problem
+from .common import as_number, as_tensor, close, exercise, expect, expect_close, random_problem
 
 
 @exercise
@@ -18,23 +18,21 @@ def standardised(answer: Callable) -> None:
         stratum, reference = torch.randint(1, 5, (size,)), torch.randint(0, 7 if place % 2 else 5, (m,))
         stratum[:4], reference[:2] = torch.arange(1, 5), torch.tensor([0, 1])  # the reference has a stratum that the group lacks
         wrong = torch.rand(size) < stratum / 5
-        given = float(as_tensor(answer(wrong.clone(), stratum.clone(), reference.clone()), (), "the answer"))
-        shares = {}
+        given = as_number(answer(wrong.clone(), stratum.clone(), reference.clone()))
+        members = {}
         for hit, each in zip(wrong.tolist(), stratum.tolist()):
-            shares.setdefault(each, []).append(hit)
-        shares = {each: sum(hits) / len(hits) for each, hits in shares.items()}
+            members.setdefault(each, []).append(hit)
+        shares = {each: sum(hits) / len(hits) for each, hits in members.items()}
         known = [each for each in reference.tolist() if each in shares]
         truth = sum(shares[each] for each in known) / len(known)
-        hint = ""
-        if abs(given - wrong.double().mean()) < 1e-6:
-            hint = "; that weighs the strata as in the group itself"
-        elif abs(given - sum(shares.values()) / len(shares)) < 1e-6:
-            hint = "; a stratum weighs as much as it has problems in the reference"
-        elif abs(given - truth * len(known) / m) < 1e-6:
-            hint = "; without the strata that the group lacks, the weights no longer sum to 1"
-        elif math.isnan(given):
-            hint = "; the group has no problem in some stratum"
-        expect(abs(given - truth) < 1e-5, f"for {size} problems it gives {given:.4f}; stratum by stratum gives {truth:.4f}{hint}")
+        mistakes = {
+            "that weighs the strata as in the group itself": wrong.double().mean(),
+            "a stratum weighs as much as it has problems in the reference": sum(shares.values()) / len(shares),
+            "without the strata that the group lacks, the weights no longer sum to 1": truth * len(known) / m,
+            "the group has no problem in some stratum": math.isnan(given),
+        }
+        words = f"for {size} problems it gives {given:.4f}; stratum by stratum gives {truth:.4f}"
+        expect_close(given, truth, words, 1e-5, mistakes)
 
 
 @exercise
@@ -48,17 +46,16 @@ def calibration_error(answer: Callable) -> None:
         members = {}
         for sure, hit in zip(confidence.tolist(), right.tolist()):
             members.setdefault(min(int(sure * bins), bins - 1), []).append((sure, hit))
-        gaps = {place: [sum(column) / len(each) for column in zip(*each)] for place, each in members.items()}
-        truth = sum(len(members[place]) * abs(sure - hit) for place, (sure, hit) in gaps.items()) / (size + 3)
-        unweighted = sum(abs(sure - hit) for sure, hit in gaps.values())
-        given = float(as_tensor(answer(confidence.clone(), right.clone(), bins), (), "the answer"))
-        hint = ""
-        if min(abs(given - unweighted / n) for n in (len(members), bins)) < 1e-9:
-            hint = "; a bin weighs as much as it has answers"
-        elif abs(given - float((confidence - right.double()).mean().abs())) < 1e-9:
-            hint = "; take the distance in each bin, not over all"
+        means = {place: [sum(column) / len(each) for column in zip(*each)] for place, each in members.items()}
+        gaps = {place: abs(sure - hit) for place, (sure, hit) in means.items()}
+        truth = sum(len(members[place]) * gap for place, gap in gaps.items()) / (size + 3)
+        given = as_number(answer(confidence.clone(), right.clone(), bins))
+        mistakes = {
+            "a bin weighs as much as it has answers": any(close(given, sum(gaps.values()) / n) for n in (len(gaps), bins)),
+            "take the distance in each bin, not over all": (confidence - right.double()).mean().abs(),
+        }
         words = f"for {size + 3} answers in {bins} bins it gives {given:.4f}; bin by bin gives {truth:.4f}"
-        expect(abs(given - truth) < 1e-6, words + hint)
+        expect_close(given, truth, words, wrong=mistakes)
 
 
 @exercise
@@ -75,19 +72,18 @@ def blame(answer: Callable) -> None:
                 tokens.append(problem.tokens(seed=random.randrange(2**31)))
                 assigned.append(set(named))
         tokens, wrong = torch.stack(tokens), torch.rand(80) < 0.4
-        tokens[:, 13:15] = torch.tensor(sorted(map(STUDY.token, asked)))
-        given = as_tensor(answer(tokens.clone(), wrong.clone()), (12,), "the answer").double()
-        for index, name in enumerate(STUDY.variable_names):
+        tokens[:, STUDY.left : STUDY.last] = torch.tensor(sorted(map(STUDY.token, asked)))
+        given = as_tensor(answer(tokens.clone(), wrong.clone()), (STUDY.n_variables,)).double()
+        for found, name in zip(given.tolist(), STUDY.variable_names):
             sides = [[hit for hit, names in zip(wrong.tolist(), assigned) if (name in names) == there] for there in (True, False)]
-            truth = sum(sides[0]) / len(sides[0]) - sum(sides[1]) / len(sides[1]) if all(sides) else 0.0
-            words = f"{name} gets {given[index]:.4f}; it should get {truth:.4f}"
-            if not all(sides):
-                words += ", as it is in all problems or in none"
-            elif abs(given[index] - sum(sides[0]) / len(sides[0])) < 1e-9:
-                words += "; that is the share wrong with it, what of the problems without it?"
-            elif not given.any():
-                words += f"; is its token, {STUDY.token(name)}, found? Those of variables begin at {STUDY.first_variable}"
-            expect(abs(float(given[index]) - truth) < 1e-6, words)
+            with_it, without = (sum(hits) / max(len(hits), 1) for hits in sides)
+            truth = with_it - without if all(sides) else 0.0
+            mistakes = {
+                "as it is in all problems or in none": not all(sides),
+                "that is the share wrong with it, what of the problems without it?": close(found, with_it, 1e-9),
+                f"is its token, {STUDY.token(name)}, found? Those of variables begin at {STUDY.first_variable}": not given.any(),
+            }
+            expect_close(found, truth, f"{name} gets {found:.4f}; it should get {truth:.4f}", wrong=mistakes)
 
 
 @exercise
@@ -95,7 +91,7 @@ def renamed(answer: Callable) -> None:
     """Exercise 4.4: `answer(tokens, old, seed)` renames one variable of each problem to a random one that it does not contain."""
     old = STUDY.token(random.choice(STUDY.variable_names))
     tokens = torch.stack([random_problem().tokens(seed=index) for index in range(400)])
-    given = as_tensor(answer(tokens.clone(), old, random.randrange(1000)), tuple(tokens.shape), "the answer")
+    given = as_tensor(answer(tokens.clone(), old, random.randrange(1000)), tokens.shape)
     had, chosen = (tokens == old).any(1), set()
     expect(torch.equal(given[~had], tokens[~had]), "a problem without the old variable is changed")
     for before, after in zip(tokens[had].tolist(), given[had].tolist()):
@@ -108,7 +104,8 @@ def renamed(answer: Callable) -> None:
         expect(min(new) >= STUDY.first_variable and max(new) < STUDY.d_vocab, words)
         expect(not new & set(before), f"in {text} the new name is in use already")
         chosen |= new
-    expect(len(chosen) == 11, f"only {len(chosen)} new names are ever drawn; any of the other 11 may be")
+    others = STUDY.n_variables - 1
+    expect(len(chosen) == others, f"only {len(chosen)} new names are ever drawn; any of the other {others} may be")
 
 
 @exercise
@@ -119,18 +116,16 @@ def evidence(answer: Callable) -> None:
         right, twin = torch.rand(size) < 0.7, torch.rand(size) < 0.6
         right[:2] = torch.tensor([True, False])
         right |= place == 9  # a solver may be right on all
-        given = float(as_tensor(answer(right.clone(), twin.clone(), sure), (), "the answer"))
+        given = as_number(answer(right.clone(), twin.clone(), sure))
         even = sum(right.tolist()) / size
         ratios = []  # pair by pair, how much more likely the answer is from the rote adder
         for hit, known in zip(right.tolist(), twin.tolist()):
-            rote = sure if known else 1 / 59
+            rote = sure if known else 1 / STUDY.n_numbers
             ratios.append(rote / even if hit else (1 - rote) / (1 - even))
         truth = math.log(math.prod(ratios))
-        hits = sum(math.log(ratio) for ratio, hit in zip(ratios, right.tolist()) if hit)
-        hint = ""
-        if abs(given + truth) < 1e-4:
-            hint = "; the rote adder's comes first"
-        elif abs(given - hits) < 1e-4:
-            hint = "; wrong answers are evidence too"
+        mistakes = {
+            "the rote adder's comes first": -truth,
+            "wrong answers are evidence too": sum(math.log(ratio) for ratio, hit in zip(ratios, right.tolist()) if hit),
+        }
         words = f"for {size} pairs and sure = {sure:.2f} it gives {given:.3f}; pair by pair gives {truth:.3f}"
-        expect(abs(given - truth) < 1e-3, words + hint)
+        expect_close(given, truth, words, 1e-3, mistakes)

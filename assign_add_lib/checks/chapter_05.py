@@ -10,7 +10,7 @@ from ..model import forward, read_out, run, trace
 from ..sampling import diagnostic_batch, evaluation_sets
 from ..task import STUDY, Problem
 from ..training import load_run
-from .common import Wrong, as_tensor, exercise, expect
+from .common import Wrong, as_tensor, close, exercise, expect, refuse
 
 
 @exercise
@@ -22,7 +22,7 @@ def blurred(answer: Callable) -> None:
     old = acts.pattern[:, 1, -1]
     new = as_tensor(answer(old.clone()), old.shape, "the new rows")
     expect(bool((new >= 0).all()), "some of the new weights are negative")
-    expect(bool(((new.sum(1) - 1).abs() < 1e-4).all()), "some rows do not sum to 1")
+    expect(close(new.sum(1), torch.ones(len(new)), 1e-4), "some rows do not sum to 1")
     kept = (new.gather(1, old.argsort(1)).diff(dim=1) >= -1e-7).all() and bool((new.topk(3).values.diff(dim=1) < 0).all())
     expect(bool(kept), "the order of the weights of = is not the same as before")
     stream = acts.resid_pre + acts.attn_out[:, 0]
@@ -49,12 +49,11 @@ def key_without(answer: Callable) -> None:
         return read_out(weights, stream[:, -1] + torch.einsum("bk,bkd->bd", row, values) @ OV(weights, 2))
 
     alter = answer(part, weights, tokens.clone())
-    expect(alter is not None, "your function returns nothing yet")
     expect(isinstance(alter, Mapping), "return an alteration: a dictionary from the name of a site to a function")
     given = run(weights, tokens, alter).logits
 
     def like(truth):
-        return torch.allclose(given, truth, atol=1e-3 * float(truth.abs().max()))
+        return close(given, truth, 1e-3 * float(truth.abs().max()), 1e-5)
 
     typed = number & question
     if like(logits(typed)):
@@ -63,14 +62,17 @@ def key_without(answer: Callable) -> None:
         given = run(weights, tokens, position).logits
         expect(like(truth), "it works for a part of each problem, but not for W_pos[None], which is the same for all")
         return
-    expect(not like(acts.logits[:, -1]), "these are the logits of the unchanged network")
-    expect(not like(logits(typed, sign=1)), "that adds the part to the keys; it should be taken away")
-    expect(not like(logits(number)), "the keys of assigned numbers change as well; only those of typed numbers should")
-    expect(not like(logits(question.expand_as(number))), "variables and = lose the part, too; only typed numbers should")
-    expect(not like(logits(torch.ones_like(number))), "all keys lose the part; only those of typed numbers should")
-    expect(not like(logits(typed, W_K=weights.W_K[0])), "W_K[0] makes layer 1's keys; the keys here are layer 2's")
-    expect(not like(logits(typed, also_values=True)), "the values change as well; only the keys should")
-    raise Wrong("these are not the logits with this part taken out of layer 2's keys of typed numbers, and nothing else")
+    mistakes = {
+        "these are the logits of the unchanged network": like(acts.logits[:, -1]),
+        "that adds the part to the keys; it should be taken away": like(logits(typed, sign=1)),
+        "the keys of assigned numbers change as well; only those of typed numbers should": like(logits(number)),
+        "variables and = lose the part, too; only typed numbers should": like(logits(question.expand_as(number))),
+        "all keys lose the part; only those of typed numbers should": like(logits(torch.ones_like(number))),
+        "W_K[0] makes layer 1's keys; the keys here are layer 2's": like(logits(typed, W_K=weights.W_K[0])),
+        "the values change as well; only the keys should": like(logits(typed, also_values=True)),
+        "these are not the logits with this part taken out of layer 2's keys of typed numbers, and nothing else": True,
+    }
+    refuse(given, mistakes)
 
 
 @exercise
@@ -79,18 +81,13 @@ def same_variable(answer: Callable) -> None:
     study = load_run("seed-42")
     for step in (3000, 30_000):
         weights = study.weights(step)
-        given = as_tensor(answer(weights), (STUDY.n_variables, STUDY.n_numbers), "the answer")
-        right = []
-        for name in STUDY.variable_names:
-            problems = [Problem(((name, x),), name, name) for x in range(STUDY.n_numbers)]
-            found = forward(weights, torch.stack([problem.tokens() for problem in problems]))[:, -1].argmax(1)
-            right.append([int(number) == problem.answer for number, problem in zip(found, problems)])
-        truth = torch.tensor(right)
+        given = as_tensor(answer(weights), (STUDY.n_variables, STUDY.n_numbers))
+        problems = [Problem(((name, x),), name, name) for name in STUDY.variable_names for x in range(STUDY.n_numbers)]
+        found = forward(weights, torch.stack([problem.tokens() for problem in problems]))[:, -1].argmax(1)
+        truth = (found == torch.tensor([problem.answer for problem in problems])).view(given.shape)
         differ = given.bool() != truth
-        words = (
-            f"for the weights at step {step} it says {int(given.bool().sum())}; {int(truth.sum())} of the "
-            f"{truth.numel()} problems are right. Is each compared with x + x modulo {STUDY.n_numbers}?"
-        )
+        words = f"for the weights at step {step} it says {int(given.bool().sum())}; {int(truth.sum())} of the {truth.numel()}"
+        words += f" problems are right. Is each compared with x + x modulo {STUDY.n_numbers}?"
         expect(int(differ.sum()) <= 1, words)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from ..task import STUDY
-from .common import as_tensor, exercise, expect
+from .common import as_tensor, as_truth, close, exercise, expect, expect_close, hint
 
 
 @exercise
@@ -32,9 +32,8 @@ def same_head(answer: Callable) -> None:
             (table - 2.0 * index.double()[:, None], True, "2i taken away from query i"),
         ]
         for other, truth, words in cases:
-            given = answer(table.clone(), other.clone())
-            expect(given is not None, "your function returns nothing yet")
-            expect(bool(given) == truth, f"{words}: it says {bool(given)}; it should say {truth}")
+            given = as_truth(answer(table.clone(), other.clone()))
+            expect(given == truth, f"{words}: it says {given}; it should say {truth}")
 
 
 KINDS = ("PAD", "number", "variable")
@@ -62,9 +61,7 @@ def separating(answer: Callable) -> None:
         lists = [[KINDS[code // 3**i % 3] for i in range(n)] for code in range(3**n)]
         told = [(_named(kinds, worth, position), kinds) for kinds in lists if "variable" in kinds]
         margin, best = max(((keys[3], kinds) for keys, kinds in told if len(set(keys[:3])) == 3), default=(0.0, []))
-        given = answer(dict(worth), torch.tensor(position, dtype=torch.float64))
-        expect(given is not None, "your function returns nothing yet")
-        given = list(given)
+        given = list(answer(dict(worth), torch.tensor(position, dtype=torch.float64)))
         shown = {kind: round(value, 2) for kind, value in worth.items()}
         where = f"for {n} keys, worth {shown} and position {[round(at, 2) for at in position]}"
         words = f"{where} it finds no list; there is one that leads by {margin:.2f}"
@@ -107,39 +104,25 @@ def flat_restored(answer: Callable) -> None:
 
             values = ", ".join(f"{float(given[b, j]):.3f}" for j in off[:3])
             words = f"at keys outside the mask it gives {values}"
-            if torch.allclose(given[b, off], scores[b, off]):
+            if close(given[b, off], scores[b, off], rtol=1e-5):
                 words += ", the old scores: return the change, which is added to them"
-            expect(bool((given[b, off].abs() < 1e-9).all()), words + "; outside the mask nothing changes")
+            expect_close(given[b, off], torch.zeros(len(off)), words + "; outside the mask nothing changes", 1e-9)
             rest = given[b, here] - flat  # must be one constant
             spread = float(rest.max() - rest.min())
             words = f"at the keys of the mask the change differs from that of the flat term by {spread:.3f} from key to key"
-            if torch.allclose(rest + flat, rest[:1] + flat[:1]):
-                words += "; you give the same to all of them, and need what must be added to the old term to make it flat"
+            all_alike = "you give the same to all of them, and need what must be added to the old term to make it flat"
+            words += hint(given[b, here], {all_alike: given[b, here[:1]].expand(len(here))}, rtol=1e-5)
             expect(spread < 1e-8, words + "; it should differ by one constant")
-            was, now, unrestored = together(0.0), together(given[b]), together(_at(here, flat))
+            only_flat = torch.zeros(STUDY.length, dtype=torch.float64).index_put((torch.tensor(here),), flat)
+            was, now, unrestored = together(0.0), together(given[b]), together(only_flat)
+            constant = math.log(was / (1 - was)) - math.log(unrestored / (1 - unrestored))
+            mistakes = {
+                "the term is flat, and the constant is missing": 0.0,
+                "the ratio of the shares is used, and a constant multiplies the odds": math.log(was / unrestored),
+                "the constant has the wrong sign": -constant,
+            }
             words = f"the keys of the mask get {now:.4f} of the attention together; before the change it was {was:.4f}"
-            if abs(now - unrestored) < 1e-9:
-                words += "; the term is flat, and the constant is missing"
-            elif abs(float(rest[0]) - _logs(was, unrestored)) < 1e-8:
-                words += "; the ratio of the shares is used, and a constant multiplies the odds"
-            elif abs(float(rest[0]) + _odds(was) - _odds(unrestored)) < 1e-8:
-                words += "; the constant has the wrong sign"
-            expect(abs(now - was) < 1e-8, words)
-
-
-def _at(here: list[int], values: torch.Tensor) -> torch.Tensor:
-    """Values at some keys, zero at all others."""
-    return torch.zeros(STUDY.length, dtype=values.dtype).index_put((torch.tensor(here),), values)
-
-
-def _odds(part: float) -> float:
-    """The log odds of a share."""
-    return math.log(part / (1 - part))
-
-
-def _logs(was: float, now: float) -> float:
-    """The log of the ratio of two shares."""
-    return math.log(was / now)
+            expect_close(now, was, words + hint(float(rest[0]), mistakes, 1e-8), 1e-8)
 
 
 @exercise
@@ -150,13 +133,13 @@ def with_directions(answer: Callable) -> None:
         block = torch.randn(n, n, dtype=torch.float64, generator=draws)
         values, V = torch.linalg.eigh(block.T @ block)  # ascending
         for r in (1, n // 2, n):
-            given = as_tensor(answer(block.clone(), r), (n, n), "the answer")
+            given = as_tensor(answer(block.clone(), r), (n, n)).double()
             rank = int(torch.linalg.matrix_rank(given, atol=1e-6))
             truth = block @ V[:, n - r :] @ V[:, n - r :].T
             off, least = float((given - block).norm()), float((truth - block).norm())
             words = f"a block of {n} rows and r = {r}: rank {rank}, at a distance of {off:.3f}; the nearest is at {least:.3f}"
             if rank < r:
                 words += "; r directions are allowed"
-            elif rank == r and torch.allclose(torch.linalg.svdvals(given)[:r], values.flip(0)[:r].clamp(min=0).sqrt()):
+            elif rank == r and close(torch.linalg.svdvals(given)[:r], values.flip(0)[:r].clamp(min=0).sqrt(), rtol=1e-5):
                 words += "; the singular values are right: are the singular vectors on their sides?"
-            expect(rank <= r and torch.allclose(given, truth, atol=1e-8), words)
+            expect(rank <= r and close(given, truth, rtol=1e-5), words)

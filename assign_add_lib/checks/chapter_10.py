@@ -13,7 +13,7 @@ from ..model import Weights, trace
 from ..sampling import training_population
 from ..task import STUDY
 from ..training import load_run
-from .common import exercise, expect, random_problem
+from .common import as_number, as_parts, exercise, expect, expect_close, random_problem
 
 
 @exercise
@@ -24,14 +24,10 @@ def share_of_previous(answer: Callable) -> None:
         tokens = random_problem().tokens(seed=random.randrange(99))
         pattern = trace(handmade.weights(previous=s), tokens[None]).pattern[0, 0]
         for t in range(1, STUDY.room + 1):
-            given = answer(s, t)
-            expect(given is not None, "your function returns nothing yet")
-            truth = pattern[t, t - 1].item()
-            words = f"for s = {s:.2f}, position {t} reads the token before it with {truth:.4f}, not {float(given):.4f}"
-            close = math.exp(s) / (math.exp(s) + t + 1)
-            if abs(given - close) < 1e-6:
-                words += f"; it may read {t + 1} tokens, itself included, and one of these is the token before"
-            expect(abs(given - truth) < 1e-4, words)
+            given, truth = as_number(answer(s, t)), pattern[t, t - 1].item()
+            words = f"for s = {s:.2f}, position {t} reads the token before it with {truth:.4f}, not {given:.4f}"
+            itself = f"it may read {t + 1} tokens, itself included, and one of these is the token before"
+            expect_close(given, truth, words, 1e-4, {itself: math.exp(s) / (math.exp(s) + t + 1)})
 
 
 @exercise
@@ -42,14 +38,13 @@ def lead(answer: Callable) -> None:
             frequencies = tuple(random.sample(range(1, (N + 1) // 2), size))
             for _ in range(10):
                 x, y = random.randrange(N), random.randrange(N)
-                given = answer(frequencies, x, y, N)
-                expect(given is not None, "your function returns nothing yet")
+                given = as_number(answer(frequencies, x, y, N))
                 row, right = _logits(frequencies, x, y, N), (x + y) % N
                 truth = (row[right] - row[torch.arange(N) != right].max()).item()
-                words = f"modulo {N}, for frequencies {frequencies} and {x}+{y}, the lead is {truth:.4f}, not {float(given):.4f}"
-                if given < -1e-9:
-                    words += "; the size of each wave is |cos|, which is never negative"
-                expect(abs(given - truth) < 2e-3, words)
+                words = f"modulo {N}, for frequencies {frequencies} and {x}+{y}, the lead is {truth:.4f}, not {given:.4f}"
+                expect_close(
+                    given, truth, words, 2e-3, {"the size of each wave is |cos|, which is never negative": given < -1e-9}
+                )
 
 
 def _logits(frequencies: tuple[int, ...], x: int, y: int, N: int) -> torch.Tensor:
@@ -73,12 +68,9 @@ def uneven_answer(answer: Callable) -> None:
             first, second = logits.topk(2).values.tolist()
             if first - second < 1e-3:  # too close to call
                 continue
-            given, truth = answer(x, y, a, k), logits.argmax().item()
-            expect(given is not None, "your function returns nothing yet")
-            words = f"for {x}+{y} with a = {a:.2f} and k = {k} the network answers {truth}, not {given}"
-            if given == (x + y) % N:
-                words += "; that is the right sum, which uneven reading misses"
-            expect(given == truth, words)
+            given, truth = as_number(answer(x, y, a, k)), logits.argmax().item()
+            words = f"for {x}+{y} with a = {a:.2f} and k = {k} the network answers {truth}, not {given:g}"
+            expect_close(given, truth, words, wrong={"that is the right sum, which uneven reading misses": (x + y) % N})
 
 
 @exercise
@@ -88,23 +80,21 @@ def mass_without_mark(answer: Callable) -> None:
     for kind in ("0-var", "1-var left", "1-var right", "2-var"):
         for _ in range(30):
             problem = random_problem(kind)
-            given = answer(problem)
-            expect(given is not None, "your function returns nothing yet")
-            expect(isinstance(given, tuple) and len(given) == 2, "the answer is two things, the weight and the answer")
+            given = as_parts(answer(problem), 2, "the answer is two things, the weight and the answer")
+            weight, told = map(as_number, given)
             tokens = problem.tokens()[None]
             truth = trace(weights, tokens).pattern[0, 1, -1, STUDY.value_positions(tokens)[0]].sum().item()
-            words = f"for {problem} the two numbers get {truth:.3f} of the weight, not {float(given[0]):.3f}"
-            expect(abs(given[0] - truth) < 2e-3, words)
+            words = f"for {problem} the two numbers get {truth:.3f} of the weight, not {weight:.3f}"
+            expect_close(weight, truth, words, 2e-3)
             said = last_logits(weights, tokens).argmax().item()
-            words = f"for {problem} the network still answers {said}, not {given[1]}: all else that is read carries no waves"
-            expect(given[1] == said, words)
+            words = f"for {problem} the network still answers {said}, not {told:g}: all else that is read carries no waves"
+            expect(told == said, words)
 
 
 @exercise
 def cheaper_network(answer: Callable) -> None:
     """Exercise 10.5: `answer()` are weights as good as the trained ones on the page's problems, and cheaper than ours."""
     given = answer()
-    expect(given is not None, "your function returns nothing yet")
     expect(isinstance(given, Weights), "the answer is a `Weights`, such as `handmade.weights` gives")
     split = load_run("seed-42").split
     batch = training_population(split).sample(4000, torch.Generator().manual_seed(7))

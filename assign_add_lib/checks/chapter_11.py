@@ -8,7 +8,7 @@ from itertools import combinations
 import pandas as pd
 import torch
 
-from .common import as_tensor, exercise, expect
+from .common import as_number, as_tensor, exercise, expect, expect_close
 
 
 def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
@@ -25,37 +25,24 @@ def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
 def by_exclusion(answer: Callable) -> None:
     """Exercise 11.1: `answer(s, V, slots, N)` is the expected accuracy of a solver that cannot tell s variables apart."""
     for s, V, slots, N in ((2, 6, 3, 7), (1, 6, 3, 7), (6, 6, 3, 7), (3, 8, 4, 11), (4, 12, 6, 59)):
-        truth, given = _exclusion(s, V, slots, N), answer(s, V, slots, N)
-        expect(given is not None, "your function returns nothing yet")
-        given = float(as_tensor(given, (), "the answer"))
-        hint = ""
-        if s == 1:
-            hint = "; alone in its group a variable is always found"
-        elif abs(given - _exclusion(s, V, slots, 10**9)) < 1e-6:
-            hint = "; a wrong number may be equal to the right one"
-        elif given < truth and abs(given - _exclusion(min(s + 1, V), V, slots, N)) < 1e-6:
-            hint = "; the asked variable is one of the s"
-        elif abs(given - _exclusion(V, V, slots, N)) < 1e-6:
-            hint = "; only numbers that hold one of the s are candidates"
-        elif abs(given - 1 / s) < 1e-6:
-            hint = "; the other s - 1 are not always assigned"
-        elif abs(given - _exclusion(s, V, slots, N, most=True)) < 1e-6:
-            hint = "; the number of assignments is uniform on 1 to slots, not always slots"
-        else:
-            hint = "; average over the number of assignments, then over how many others of the s are among them"
+        given, truth = as_number(answer(s, V, slots, N)), _exclusion(s, V, slots, N)
+        with_itself = _exclusion(min(s + 1, V), V, slots, N)
+        wrong = {
+            "alone in its group a variable is always found": s == 1,
+            "a wrong number may be equal to the right one": _exclusion(s, V, slots, 10**9),
+            "the asked variable is one of the s": with_itself if given < truth else False,
+            "only numbers that hold one of the s are candidates": _exclusion(V, V, slots, N),
+            "the other s - 1 are not always assigned": 1 / s,
+            "the number of assignments is uniform on 1 to slots, not always slots": _exclusion(s, V, slots, N, most=True),
+            "average over the number of assignments, then over how many others of the s are among them": True,
+        }
         case = f"s = {s}, V = {V}, slots = {slots}, N = {N}"
-        words = f"{case}: it gives {given:.4f}; going through all sets gives {truth:.4f}{hint}"
-        expect(abs(given - truth) < 1e-6, words)
+        expect_close(given, truth, f"{case}: it gives {given:.4f}; going through all sets gives {truth:.4f}", wrong=wrong)
 
 
 @exercise
 def basin_depth(answer: Callable) -> None:
     """Exercise 11.2: `answer(curve)` is how far one must climb at least from a curve's lowest point to leave the window."""
-    hints = {
-        "the easier of the two sides counts": lambda left, low, right: max(max(left), max(right)) - low,
-        "the highest point of a side counts, not its end": lambda left, low, right: min(left[0], right[-1]) - low,
-        "the climb starts at the lowest point, not at 0": None,
-    }
     draw = random.Random(0)
     for number in range(40):
         losses = [draw.randint(0, 900) / 100 for _ in range(draw.randint(5, 17))]
@@ -63,17 +50,15 @@ def basin_depth(answer: Callable) -> None:
         losses[lowest] = -0.5
         left, right = losses[: lowest + 1], losses[lowest:]
         amounts = [0.5 * (i - len(losses) // 2) for i in range(len(losses))]
-        truth = min(max(left), max(right)) + 0.5
-        given = answer(pd.Series(losses, amounts))
-        expect(given is not None, "your function returns nothing yet")
-        given = float(as_tensor(given, (), "the answer"))
-        at_zero = min(max(left), max(right)) - losses[len(losses) // 2]
-        wrong = [at_zero if way is None else way(left, -0.5, right) for way in hints.values()]
-        hint = next((f"; {words}" for words, value in zip(hints, wrong) if abs(given - value) < 1e-6), "")
-        if math.isnan(given):
-            hint = "; one side is empty: the lowest point belongs to both sides, also where it is an end"
-        words = f"for losses {losses} it gives {given:.2f}, not {truth:.2f}{hint}"
-        expect(abs(given - truth) < 1e-5, words)
+        height = min(max(left), max(right))
+        given, truth = as_number(answer(pd.Series(losses, amounts))), height + 0.5
+        wrong = {
+            "the easier of the two sides counts": max(losses) + 0.5,
+            "the highest point of a side counts, not its end": min(left[0], right[-1]) + 0.5,
+            "the climb starts at the lowest point, not at 0": height - losses[len(losses) // 2],
+            "one side is empty: the lowest point belongs to both sides, also where it is an end": math.isnan(given),
+        }
+        expect_close(given, truth, f"for losses {losses} it gives {given:.2f}, not {truth:.2f}", wrong=wrong)
 
 
 @exercise
@@ -85,16 +70,13 @@ def one_lever(answer: Callable) -> None:
         embedding, vectors = (torch.randn(*shape, dtype=torch.float64, generator=normal) for shape in ((d,), (n, d)))
         index, value = draw.randrange(n), draw.uniform(-3, 3)
         kept = embedding.clone(), vectors.clone()
-        given = answer(embedding, vectors, index, value)
-        expect(given is not None, "your function returns nothing yet")
-        given = as_tensor(given, (d,), "the embedding").double()
+        given = as_tensor(answer(embedding, vectors, index, value), (d,), "the embedding").double()
         expect(torch.equal(embedding, kept[0]) and torch.equal(vectors, kept[1]), "it writes into what it was given")
         products, before = vectors @ given, vectors @ embedding
         words = f"the product with row {index} is {products[index]:.4f}, not {value:.4f}"
-        expect(abs(float(products[index]) - value) < 1e-5, words)
+        expect_close(products[index], value, words, 1e-5)
         others = torch.arange(n) != index
-        moved = (products - before)[others].abs()
-        expect(not len(moved) or float(moved.max()) < 1e-5, "it also changes the products with other rows")
+        expect_close(products[others], before[others], "it also changes the products with other rows", 1e-5)
         gap = (products - before)[:, None]
         least = float(torch.linalg.lstsq(vectors, gap, driver="gelsd").solution.norm())
         length = float((given - embedding).norm())

@@ -14,7 +14,7 @@ from ..claims.evidence import Evidence
 from ..claims.study import SEEDS
 from ..engine.scoreboard import Claim
 from ..task import STUDY
-from .common import as_tensor, exercise, expect
+from .common import as_number, as_parts, close, exercise, expect, expect_close, hint
 
 
 def _at_least(k: int, n: int, p: float) -> float:
@@ -33,11 +33,9 @@ def _series(steps: range, draws: random.Random) -> pd.Series:
 @exercise
 def soon(answer: Callable) -> None:
     """Exercise 12.1: `answer()` is a claim on the steps from `0-var train` to `0-var add-restricted`, and a count of runs."""
-    given = answer()
-    expect(given is not None, "your function returns nothing yet")
-    both = isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], Claim)
-    expect(both, "the answer is two things, a `Claim` and the count that you expect")
-    claim, count = given
+    two_things = "the answer is two things, a `Claim` and the count that you expect"
+    claim, count = as_parts(answer(), 2, two_things)
+    expect(isinstance(claim, Claim), two_things)
     _measures_the_lag(claim.measure)
     expect(isinstance(claim.level, int | float), "`level` is no number yet: look at seed 42, and choose")
     expect(math.isfinite(claim.level), f"a level of {claim.level} tests nothing: no lag is more than that")
@@ -61,15 +59,14 @@ def _measures_the_lag(measure: Callable) -> None:
         truth = math.nan if fits is None else math.inf if then is None else then - fits
         config = SimpleNamespace(steps=metrics.index[-1])
         given = measure(Evidence(SimpleNamespace(task=STUDY, split=None, metrics=metrics, config=config)))
-        expect(given is not None, "your function returns nothing yet")
-        given = float(given)
-        same = given == truth or (math.isnan(given) and math.isnan(truth))
+        given, firsts = as_number(given, "what `measure` gives"), [metrics.index[metrics[name] >= 0.95] for name in metrics]
+        wrong = {
+            "from the first to the second, not the other way round": bool(given == -truth and truth),
+            "a curve arrives when it stays there, which `arrival` knows": all(len(each) for each in firsts)
+            and bool(given == firsts[1][0] - firsts[0][0]),
+        }
         words = f"0-var train arrives at {fits}, 0-var add-restricted at {then}: it gives {given:g}; it should be {truth:g}"
-        hint = "; from the first to the second, not the other way round" if given == -truth and truth else ""
-        firsts = [metrics.index[metrics[name] >= 0.95] for name in metrics]
-        early = all(len(each) for each in firsts) and given == firsts[1][0] - firsts[0][0]
-        hint = hint or ("; a curve arrives when it stays there, which `arrival` knows" if early else "")
-        expect(same, words + hint)
+        expect_close(given, truth, words, wrong=wrong)
 
 
 @exercise
@@ -81,18 +78,19 @@ def lower_rank(answer: Callable) -> None:
         chances = [[_at_least((n + 1) // 2 + more, n, k / n) for k in range(1, n + 1)] for n in sizes]
         return [next((k for k, chance in enumerate(each, start) if chance >= least), len(each)) for each in chances]
 
-    hints = (
-        (ranks(start=0), "count from 1"),
-        (ranks(least=0.05), "2.5% at each end"),
-        (ranks(more=1), "(n + 1) / 2 draws among the k smallest are enough"),
-        ([math.ceil(0.025 * n) for n in sizes], "that is the rank of a quantile of the values; ask for one of their median"),
-    )
-    given = [answer(n) for n in sizes]
-    expect(None not in given, "your function returns nothing yet")
-    general = "for n = 3, write down the three chances that at least two draws are among the k smallest"
-    hint = next((words for wrong, words in hints if wrong == given), general)
+    given = [as_number(answer(n)) for n in sizes]
+    wrong = {
+        "count from 1": ranks(start=0),
+        "2.5% at each end": ranks(least=0.05),
+        "(n + 1) / 2 draws among the k smallest are enough": ranks(more=1),
+        "that is the rank of a quantile of the values; ask for one of their median": [math.ceil(0.025 * n) for n in sizes],
+        "for n = 3, write down the three chances that at least two draws are among the k smallest": True,
+    }
+    told = hint(given, wrong)
     for n, ours, truth in zip(sizes, given, ranks()):
-        expect(ours == truth, f"of {n} values it gives number {ours}, which is too {'low' if ours < truth else 'high'}; {hint}")
+        expect_close(
+            ours, truth, f"of {n} values it gives number {ours:g}, which is too {'low' if ours < truth else 'high'}{told}"
+        )
 
 
 @exercise
@@ -105,14 +103,15 @@ def least_share(answer: Callable) -> None:
         for _ in range(60):
             middle = (low + high) / 2
             low, high = (middle, high) if _at_least(held, runs, middle) < 0.05 else (low, middle)
-        truth = high
-        given = float(as_tensor(answer(held, runs), (), "the answer"))
+        given = as_number(answer(held, runs))
         if not held:
-            expect(abs(given) < 1e-4, f"for 0 of {runs}: it gives {given:.5f}; none or more is certain, so the least share is 0")
+            expect_close(
+                given, 0, f"for 0 of {runs}: it gives {given:.5f}; none or more is certain, so the least share is 0", 1e-4
+            )
             continue
-        exactly = abs(comb(runs, held) * given**held * (1 - given) ** (runs - held) - 0.05) < 1e-4 and held < runs
-        hint = "; count the chance of more than that, too" if exactly and abs(given - truth) > 1e-4 else ""
-        expect(abs(given - truth) < 1e-4, f"for {held} of {runs}: it gives {given:.5f}; the least share is {truth:.5f}{hint}")
+        exactly = close(comb(runs, held) * given**held * (1 - given) ** (runs - held), 0.05, 1e-4) and held < runs
+        words = f"for {held} of {runs}: it gives {given:.5f}; the least share is {high:.5f}"
+        expect_close(given, high, words, 1e-4, {"count the chance of more than that, too": exactly})
 
 
 @exercise
@@ -128,7 +127,6 @@ def as_of(answer: Callable) -> None:
     filled = dict(vars(run), weights=run.weights)
     for step in (0, 100):
         given = answer(run, step)
-        expect(given is not None, "your function returns nothing yet")
         expect(given is not run and run.last["accuracy"] == 0.9, "the run that it was given has changed; build a new Evidence")
         expect(given.last["accuracy"] == metrics.loc[step, "accuracy"], f"`last` is not the row of step {step}")
         expect(given.weights == f"weights at {step}", f"`weights` are {given.weights}; they should be those at step {step}")

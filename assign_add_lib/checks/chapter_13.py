@@ -9,7 +9,7 @@ import torch
 from .. import theory
 from ..task import STUDY, Task
 from ..theory import Setting
-from .common import as_tensor, exercise, expect
+from .common import as_number, as_tensor, close, exercise, expect, expect_close
 
 
 @exercise
@@ -23,13 +23,13 @@ def sure_share(answer: Callable) -> None:
         F = torch.stack([(c * c[:, (q - torch.arange(N)) % N]).sum(1) for q in range(N)], 1)
         right = F.gather(1, ((x + y) % N)[:, None])
         truth = ((F >= right).sum(1) == 1).double().mean().item()
-        given = float(as_tensor(answer(N), (), "the share"))
+        given = as_number(answer(N), "the share")
         words = f"for N = {N} it gives {given:.4f}; counted over all pairs it is {truth:.4f}"
-        if given == 1:
-            words += ". Which two different numbers have the same double?"
-        elif min(abs(given - (1 - 1 / N)), abs(given - (1 - 2 / N))) < 1e-5:
-            words += ". Count ordered pairs, and look at odd and even N apart"
-        expect(abs(given - truth) < 1e-6, words)
+        wrong = {
+            "which two different numbers have the same double?": 1.0,
+            "count ordered pairs, and look at odd and even N apart": any(close(given, 1 - n / N, 1e-5) for n in (1, 2)),
+        }
+        expect_close(given, truth, words, wrong=wrong)
 
 
 @exercise
@@ -48,15 +48,14 @@ def enough_step(answer: Callable) -> None:
             others = F.clone()
             others[:, 1] = -torch.inf
             low, high = (low, h) if (F[:, 1] > others.max(1).values + 1e-12).all() else (h, high)
-        given = float(as_tensor(answer(K), (), "the step"))
-        words = f"for {K} assignments it gives h = {given:.4f}"
-        if abs(given - math.log((K - 2) / (math.sqrt(2) - 1))) < 1e-3:
-            words += ". That is safe, but not the smallest: it is the bound of the text. Try one number for all distractors"
-        elif given < high:
-            words += ". There is a context that it gets wrong: think of a number that makes a double together with x or y"
-        else:
-            words += ". All contexts are right already at a smaller h"
-        expect(abs(given - high) < 1e-3, words)
+        given = as_number(answer(K), "the step")
+        bound, safe = math.log((K - 2) / (math.sqrt(2) - 1)), "that is safe, but not the smallest: it is the bound of the text"
+        wrong = {
+            f"{safe}. Try one number for all distractors": bound,
+            "there is a context that it gets wrong: think of a number that makes a double together with x or y": given < high,
+            "all contexts are right already at a smaller h": True,
+        }
+        expect_close(given, high, f"for {K} assignments it gives h = {given:.4f}", 1e-3, wrong)
 
 
 @exercise
@@ -72,7 +71,7 @@ def number_operand(answer: Callable) -> None:
             weight = torch.where(same, p / same.sum(), (1 - p) / (~same).sum()).double()
             step = -setting.step_size * theory.gradient(setting, setting.initial(), tokens, weight)
             truth = step[task.d_vocab + task.right, task.equal].item()
-            given = float(as_tensor(answer(setting.alpha, setting.epsilon, p, N, V), (), "the entry"))
+            given = as_number(answer(setting.alpha, setting.epsilon, p, N, V), "the entry")
             sizes = f"for N = {N}, V = {V}, lambda = {setting.lam:.2f}, p = {p:.3f}"
             words = f"{sizes} it gives {given:.5g}; autograd gives {truth:.5g}"
             mixed = 2 * setting.alpha * setting.epsilon * (1 - 1 / N)
@@ -108,7 +107,7 @@ def null(answer: Callable) -> None:
     for _ in range(20):
         given = as_tensor(answer(m.clone(), generator), (128, 128), "the matrix").to(m.dtype)
         Q = back.T @ given @ back
-        inside = torch.allclose(m.T @ Q @ m, given, atol=1e-3 * float(given.abs().max()))
+        inside = close(m.T @ Q @ m, given, 1e-3 * float(given.abs().max()), 1e-5)
         expect(inside, "the matrix leaves the span of the names; it should be a sum of products of two of them")
         expect(float(Q.abs().max()) > 1e-3, "the matrix is zero")
         worst = float(Q.diag().abs().max() / Q.abs().max())
@@ -118,5 +117,5 @@ def null(answer: Callable) -> None:
             words = f"on the {side} one name has {even:.3g} times the weight of another; keep all names alike"
             expect(even < 1.01, words)
         drawn.append(Q)
-    same = all(torch.allclose(Q, drawn[0], atol=1e-4) for Q in drawn)
+    same = all(close(Q, drawn[0], 1e-4, 1e-5) for Q in drawn)
     expect(not same, "every call gives the same matrix; draw with the generator")

@@ -11,6 +11,7 @@ from torch import Tensor
 from ..companions.rules.analysis import answering
 from ..companions.rules.data import draw_rows, draw_where, lines_known, unmatched
 from ..companions.rules.model import rotary
+from ..companions.rules.solvers import expected_ratio_matching
 from ..companions.rules.training import load_rules
 from .common import exercise, expect
 
@@ -53,9 +54,7 @@ def _counted(shown: Tensor, k: int) -> dict[str, float]:
         chances["origin guessed"] += 1 / p if origin else matched + (1 - matched) / p
         without = 1 - (1 - (fits - 1) / len(pairs)) ** k
         chances["not itself"] += 1 if origin else without + (1 - without) / p
-    matched = 1 - (1 - (p - 1) / p**2) ** k
-    formula = 1 / p**2 + (1 - 1 / p**2) * (matched + (1 - matched) / p)
-    return {name: total / len(pairs) for name, total in chances.items()} | {"formula": formula}
+    return {name: total / len(pairs) for name, total in chances.items()} | {"formula": expected_ratio_matching(p, k)}
 
 
 @exercise

@@ -1,14 +1,19 @@
-"""What every check uses: the report of a quoted number, the verdict on an exercise, random problems."""
+"""What every check uses: the report of a quoted number, the verdict on an exercise, and what an answer is held against."""
 
 import functools
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..task import STUDY, Problem
+
+NOTHING = "your function returns nothing yet"
+Wrongs = Mapping[str, object]  # words -> the wrong answer that they explain, or whether it was found
 
 
 def report(name: str, value: float, expected: float, atol: float) -> None:
@@ -47,13 +52,18 @@ class Wrong(Exception):
     """What is wrong with a learner's answer, in words."""
 
 
-def exercise(check: Callable) -> Callable:
+def exercise(check: Callable, none_is_an_answer: bool = False) -> Callable:
     """Make a function that raises `Wrong` into a check that prints its verdict, and what the function returns beside it."""
 
     @functools.wraps(check)
-    def judged(answer: Callable) -> None:
+    def judged(answer: object) -> None:
+        def asked(*arguments, **named):
+            given = answer(*arguments, **named)
+            expect(given is not None or none_is_an_answer, NOTHING)
+            return given
+
         try:
-            said = check(answer)
+            said = check(asked if callable(answer) else answer)
         except Wrong as wrong:
             print(f"Not yet: {wrong}")
         except Exception as error:
@@ -70,12 +80,77 @@ def expect(condition: bool, words: str) -> None:
         raise Wrong(words)
 
 
-def as_tensor(answer, shape: tuple[int, ...], what: str) -> Tensor:
-    """The learner's answer as a tensor of this shape, or `Wrong`."""
-    expect(answer is not None, "your function returns nothing yet")
-    answer = torch.as_tensor(answer)
-    expect(tuple(answer.shape) == tuple(shape), f"{what} has shape {tuple(answer.shape)}; it should be {tuple(shape)}")
-    return answer
+def _plain(given):
+    """Lists of tensors as lists of arrays, which NumPy can join."""
+    if isinstance(given, list | tuple):
+        return [_plain(each) for each in given]
+    return given.detach().cpu().numpy() if isinstance(given, Tensor) else given
+
+
+def as_tensor(given, shape: Sequence[int] | None, what: str = "the answer") -> Tensor:
+    """The learner's tensor, array, number, or list of any of these as a tensor of this shape, or of any; else `Wrong`."""
+    expect(given is not None, NOTHING)
+    if not isinstance(given, Tensor):
+        try:
+            given = torch.as_tensor(np.asarray(_plain(given)))
+        except (TypeError, ValueError):
+            raise Wrong(f"{what} should be numbers, not {given!r:.60}") from None
+    words = f"{what} has shape {tuple(given.shape)}; it should be {shape if shape is None else tuple(shape)}"
+    expect(shape is None or tuple(given.shape) == tuple(shape), words)
+    return given
+
+
+def as_number(given, what: str = "the answer") -> float:
+    """The learner's number, of whatever library, or the only entry of a tensor; else `Wrong`."""
+    given = as_tensor(given, None, what)
+    expect(given.numel() == 1, f"{what} has shape {tuple(given.shape)}; it should be one number")
+    return float(given)
+
+
+def as_truth(given) -> bool:
+    """The learner's True or False, of whatever library, 1 or 0 among them; else `Wrong`."""
+    held = as_tensor(given, None)
+    known = held.numel() == 1 and not held.is_floating_point() and held.item() in (0, 1)
+    expect(known, f"it should return True or False, not {given!r:.60}")
+    return bool(held)
+
+
+def as_parts(given, number: int, words: str) -> list:
+    """The parts of a learner's tuple, list, array or tensor, so many; else `Wrong` with these words."""
+    several = isinstance(given, tuple | list) or getattr(given, "ndim", 0) > 0
+    expect(several and len(given) == number, words)
+    return list(given)
+
+
+def close(given, truth, atol: float = 1e-8, rtol: float = 0.0) -> bool:
+    """Whether numbers, or tensors of one shape, differ by no more than this, whatever their precision."""
+    return torch.allclose(*(torch.as_tensor(each, dtype=torch.float64) for each in (given, truth)), rtol, atol, equal_nan=True)
+
+
+def _known(given, wrong: Wrongs, atol: float, rtol: float) -> str | None:
+    """The words of the first of these wrong answers that this one is; for those told otherwise, True or False stands."""
+    for words, value in wrong.items():
+        if value if isinstance(value, bool) else close(given, value, atol, rtol):
+            return words
+    return None
+
+
+def hint(given, wrong: Wrongs, atol: float = 1e-6, rtol: float = 0.0) -> str:
+    """What to add to a verdict: the words of the first of these wrong answers that this one is."""
+    words = _known(given, wrong, atol, rtol)
+    return f"; {words}" if words else ""
+
+
+def refuse(given, wrong: Wrongs, atol: float = 1e-8, rtol: float = 0.0) -> None:
+    """Raise `Wrong` with the words of the first of these wrong answers that this one is."""
+    if words := _known(given, wrong, atol, rtol):
+        raise Wrong(words)
+
+
+def expect_close(given, truth, words: str, atol: float = 1e-6, wrong: Wrongs = MappingProxyType({})) -> None:
+    """Raise `Wrong` with these words, and the hint of a known wrong answer, unless the answer is close to the truth."""
+    if not close(given, truth, atol):
+        raise Wrong(words + hint(given, wrong, atol))
 
 
 def random_problem(kind: str | None = None) -> Problem:

@@ -13,11 +13,12 @@ from .learner import Setting
 from .loop import FAILURES
 from .manifest import data_folder, write_manifest
 from .runs import export as export_run
+from .scoreboard import BOARD, board_text
 from .scoreboard import board as make_board
-from .scoreboard import board_text
 from .sweep import sweep as sweep_runs
 from .system import System, claims_of, sources_of
 
+PROGRAM = f"python -m {__package__.partition('.')[0]}"
 MOST_THREADS = 1024
 Command = tuple[Callable[[argparse.Namespace], None], Callable[["Parser"], None]]  # what it does, and its arguments
 
@@ -46,7 +47,7 @@ def refuse(message: object) -> int:
 
 def command_line() -> str:
     """The running command, as one would type it."""
-    return shlex.join(["python", "-m", "assign_add_lib", *sys.argv[1:]])
+    return shlex.join([*PROGRAM.split(), *sys.argv[1:]])
 
 
 def option(name: str) -> str:
@@ -72,29 +73,24 @@ def whole_numbers(text: str) -> list[int]:
     return numbers
 
 
-def decimals(text: str) -> list[float]:
-    """Read numbers such as 0.1,0.25,0.5."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 0.1,0.25,0.5") from None
+def listed(read: Callable[[str], object], what: str) -> Callable[[str], list]:
+    """What reads a list such as 0.1,0.25,0.5, part by part."""
+
+    def values(text: str) -> list:
+        try:
+            return [read(part) for part in text.split(",")]
+        except (ValueError, KeyError):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+
+    return values
 
 
-def truths(text: str) -> list[bool]:
-    """Read true, false, or both."""
-    known = {"true": True, "false": False}
-    try:
-        return [known[part] for part in text.split(",")]
-    except KeyError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not true, false or true,false") from None
-
-
-def words(text: str) -> list[str]:
-    """Read words such as vanilla,mlp."""
-    return text.split(",")
-
-
-LISTS = {int: (whole_numbers, "0-4,42"), float: (decimals, "0.1,0.25,0.5"), bool: (truths, "true,false"), str: (words, "a,b")}
+LISTS = {  # by the type of a setting: what reads a list of values, and an example
+    int: (whole_numbers, "0-4,42"),
+    float: (listed(float, "a list of numbers such as 0.1,0.25,0.5"), "0.1,0.25,0.5"),
+    bool: (listed({"true": True, "false": False}.__getitem__, "true, false or true,false"), "true,false"),
+    str: (listed(str, "a list of words"), "a,b"),
+}
 
 
 def _add_settings(parser: argparse.ArgumentParser, settings: Mapping[str, Setting]) -> None:
@@ -191,15 +187,15 @@ def export(system: System) -> Command:
 
 
 def board(systems: Mapping[str, System]) -> Command:
-    """Measure all claims on the shipped runs and sweeps, and write data/scoreboard.csv."""
+    """Measure all claims on the shipped runs and sweeps, and write their board into data/."""
 
     def do(args: argparse.Namespace) -> None:
         import torch
 
         with torch.no_grad():
             table = make_board(claims_of(systems.values()), sources_of(systems.values()))
-        write_atomic(data_folder() / "scoreboard.csv", board_text(table))
-        write_manifest(made=["scoreboard.csv"])
+        write_atomic(data_folder() / BOARD, board_text(table))
+        write_manifest(made=[BOARD])
         for name, row in table.iterrows():
             print(f"{row['held']:>2} of {row['runs']:<2}  {row['verdict']:<12}  {name}")
 
@@ -217,7 +213,7 @@ def run_command(systems: Mapping[str, System], others: Mapping[str, Command], ar
     argv = list(sys.argv[1:] if argv is None else argv)
     named = argv.pop(1) if len(argv) > 1 and argv[0] in OF_A_SYSTEM and argv[1] in systems else None
     system = systems[named or next(iter(systems))]
-    main = Parser(prog="python -m assign_add_lib", description="Small transformers that learn to compose skills.")
+    main = Parser(prog=PROGRAM, description="Small transformers that learn to compose skills.")
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, command: Command, words: str, usage: str = "") -> None:

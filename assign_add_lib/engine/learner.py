@@ -36,6 +36,18 @@ def _make(kind: type, values: dict):
     return kind(**{each.name: values[each.name] for each in fields(kind) if each.name in values})
 
 
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_FITTING = {  # what a setting of a type may be, and in words
+    int: (_is_whole, "a whole number"),
+    bool: (lambda value: isinstance(value, bool), "true or false"),
+    str: (lambda value: isinstance(value, str), "text"),
+    float: (lambda value: (_is_whole(value) or isinstance(value, float)) and abs(value) <= sys.float_info.max, "a finite number"),
+}
+
+
 class Config:
     """What decides a run, down to its bits on one machine: a frozen dataclass with at least these fields."""
 
@@ -47,15 +59,10 @@ class Config:
     def __post_init__(self):
         for name, kind in get_type_hints(type(self)).items():
             value = getattr(self, name)
-            if kind is int and (not isinstance(value, int) or isinstance(value, bool)):
-                raise ValueError(f"{name} must be a whole number, not {_shown(value)}")
-            if kind is bool and not isinstance(value, bool):
-                raise ValueError(f"{name} must be true or false, not {_shown(value)}")
-            if kind is str and not isinstance(value, str):
-                raise ValueError(f"{name} must be text, not {_shown(value)}")
+            fits, words = _FITTING.get(kind, (None, ""))
+            if fits and not fits(value):
+                raise ValueError(f"{name} must be {words}, not {_shown(value)}")
             if kind is float:
-                if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
-                    raise ValueError(f"{name} must be a finite number, not {_shown(value)}")
                 object.__setattr__(self, name, float(value))  # equal configs are equal text
         self.at_least(1, "steps", "log_every", "checkpoint_every")
         self.at_most(10**9, "steps", "log_every", "checkpoint_every")

@@ -38,44 +38,32 @@ def machine_shape(device: torch.device) -> str:
 class Log:
     """The folder of a run in progress: config, metrics, checkpoints, and the state from which a killed run goes on.
 
-    `Log.open` takes up the run that stands in a folder, or begins it, and holds the folder's lock until the log is closed:
-    use it in a `with`.  What was last kept stays intact, whatever happens.
+    A log brings its learner to where the run in the folder stands, or begins one, and holds the folder's lock as long as
+    its `with` lasts.  What was last kept stays intact, whatever happens.  ValueError where the folder holds a finished,
+    damaged or different run, or one that is being trained.
     """
 
-    def __init__(self, learner: Learner, folder: Path, command: str):
-        self.learner, self.folder, self.command = learner, folder, command
+    def __init__(self, learner: Learner, folder: str | Path, command: str = ""):
+        self.learner, self.folder, self.command = learner, Path(folder), command
         self.run = decided_by(learner.config.to_dict(), learner.notes())
         self.rows: list[dict] = []
-        self.lock = lock_folder(folder)
-
-    @classmethod
-    def open(cls, learner: Learner, folder: str | Path, command: str = "") -> Self:
-        """The log of a learner, which is brought to where the run in the folder stands.
-
-        ValueError where the folder holds a finished, damaged or different run, or one that is being trained.
-        """
-        log = cls(learner, Path(folder), command)
+        self.started, self.seconds = time.monotonic(), 0.0  # seconds of training, before this process
+        self.lock = lock_folder(self.folder)
         try:
-            log.take_up(learner)
+            self._take_up()
         except BaseException:
-            log.close()
+            self.lock.release()
             raise
-        return log
-
-    def close(self) -> None:
-        """Let others have the folder."""
-        self.lock.release()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_) -> None:
-        self.close()
+        self.lock.release()
 
-    def take_up(self, learner: Learner) -> None:
-        """Go on with the run in the folder from where it was last kept, by a fresh learner; or begin it."""
-        folder, self.learner, self.rows = self.folder, learner, []
-        self.started, self.seconds = time.monotonic(), 0.0  # seconds of training, before this process
+    def _take_up(self) -> None:
+        """Go on with the run in the folder from where it was last kept; or begin it."""
+        folder, learner = self.folder, self.learner
         remove_leftovers(folder)
         if not (folder / CONFIG).exists():
             if any(path != self.lock.path for path in folder.iterdir()):

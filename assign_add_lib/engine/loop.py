@@ -31,7 +31,7 @@ def follow(
     where it cannot be written, `Diverged` where a loss is not finite.
     """
     config = learner.config
-    with Log.open(learner, folder, command) as log:
+    with Log(learner, folder, command) as log:
         if not log.rows:
             log.keep(learner.evaluated())
         last = config.steps if stop is None else min(stop, config.steps)

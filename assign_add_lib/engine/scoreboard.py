@@ -14,6 +14,7 @@ import pandas as pd
 
 from .manifest import shipped_file
 
+BOARD = "scoreboard.csv"  # of the shipped data
 MOST = 0.75  # share of the runs in which a claim must hold to hold in most
 SUMMARY = ("median", "min", "max", "low", "high", "level_from", "level_to")
 WORDS = ("group", "origin", "statement", "quote", "measured", "rule", "theirs", "where", "seen")  # text columns of a board
@@ -151,7 +152,7 @@ def board_text(table: pd.DataFrame) -> str:
 
 def load_board() -> pd.DataFrame:
     """The shipped scoreboard; FileNotFoundError or ValueError where it is missing or damaged."""
-    return read_board(shipped_file("scoreboard.csv"))
+    return read_board(shipped_file(BOARD))
 
 
 def read_board(file) -> pd.DataFrame:

@@ -18,7 +18,7 @@ import joblib
 import torch
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from .cluster import on_cluster
+from .cluster import Job, on_cluster
 from .files import check_writable, remove_unfinished
 from .folder import CONFIG, METRICS
 from .learner import Config, choose_device
@@ -69,51 +69,38 @@ def varied(kind: type[Config], parts: Sequence[Values]) -> list[str]:
     return [setting for setting in given if len(values[setting]) > 1] or given
 
 
-def _finished(system: System, folder: Path) -> bool:
-    return (folder / CONFIG).exists() and system.run.open(folder).finished
-
-
 def _finish(
-    system: System, config: Config, folder: Path, device: str | None, command: str, wanted: Callable[[], bool] = always
+    system: System, config: Config, folder: Path, device: str | None, command: str, wanted: Callable[[], bool]
 ) -> str | None:
     """Bring one run to its end, from wherever it stands, and write its row; returns what went wrong, if anything."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        if not _finished(system, folder):
+        if not ((folder / CONFIG).exists() and system.run.open(folder).finished):
             system.train(config, folder, device, progress=False, command=command, wanted=wanted)
         if not wanted():
-            return f"{folder.name}: given up by the sweep"
+            return "given up by the sweep"
         write_row(system, folder)
     except FAILURES as error:
-        return f"{folder.name}: {error}"
+        return str(error)
     finally:
         torch.set_num_threads(threads)
     return None
 
 
-def _finish_here(
-    system: System, configs: Mapping[str, Config], folder: Path, jobs: int | None, device: str | None, command: str
-) -> Iterator[str | None]:
-    """Bring runs to their ends by processes here, no more than there are runs; yields what `_finish` returns."""
+def _here(work: Mapping[str, Job], jobs: int | None) -> Iterator[tuple[str, str | None]]:
+    """Do this work by processes here, no more than there are runs; yields as `on_cluster` does."""
     ends = {"inner_max_num_threads": 1, "initializer": end_with, "initargs": (os.getpid(),)}
-    with joblib.parallel_config("loky", n_jobs=max(1, min(jobs or joblib.cpu_count(), len(configs))), **ends):
-        work = joblib.Parallel(return_as="generator_unordered", pre_dispatch="all", batch_size=1)
+    with joblib.parallel_config("loky", n_jobs=max(1, min(jobs or joblib.cpu_count(), len(work))), **ends):
+        workers = joblib.Parallel(return_as="generator_unordered", pre_dispatch="all", batch_size=1)
         try:
-            yield from work(
-                joblib.delayed(_finish)(system, config, folder / name, device, command) for name, config in configs.items()
-            )
+            yield from workers(joblib.delayed(_named)(name, job) for name, job in work.items())
         except TerminatedWorkerError:
             raise RuntimeError("a worker process died; run the same command again to continue") from None
 
 
-def _finish_on_cluster(
-    system: System, configs: Mapping[str, Config], folder: Path, scheduler: str, device: str | None, command: str
-) -> Iterator[str | None]:
-    """Bring runs to their ends by the workers of a cluster; yields what `_finish` returns."""
-    work = {name: partial(_finish, system, config, folder / name, device, command) for name, config in configs.items()}
-    for name, outcome in on_cluster(scheduler, work):
-        yield f"{name}: {outcome}" if isinstance(outcome, Exception) else outcome
+def _named(name: str, job: Job) -> tuple[str, str | None]:
+    return name, job(always)
 
 
 def _steps_done(folder: Path) -> int:
@@ -207,17 +194,15 @@ def sweep(
         write_table(system, table, rows, list(dict.fromkeys([*system.columns, *varied(system.config, parts)])))
 
     pending = {name: config for name, config in configs.items() if not read_row(folder / name, config)}
-    if scheduler:
-        outcomes = _finish_on_cluster(system, pending, folder, scheduler, device, command)
-    else:
-        outcomes = _finish_here(system, pending, folder, jobs, device, command)
+    work = {name: partial(_finish, system, config, folder / name, device, command) for name, config in pending.items()}
+    outcomes = on_cluster(scheduler, work) if scheduler else _here(work, jobs)
     folders, failures = [folder / name for name in configs], []
     with lock_file(table), _progress(folders, sum(each.steps for each in configs.values()), progress):
         check_writable(folder)
         remove_unfinished(table.parent, table.name)
         write()
-        for failure in outcomes:
-            failures += [failure] if failure else []
+        for name, failure in outcomes:
+            failures += [f"{name}: {failure}"] if failure else []
             write()
     if failures:
         told = sorted(failures)[:MOST_TOLD] + [f"and {len(failures) - MOST_TOLD} more"] * (len(failures) > MOST_TOLD)

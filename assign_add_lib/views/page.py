@@ -57,11 +57,16 @@ def range_control(name: str, steps: Sequence, opens) -> str:
     )
 
 
-def figure_element(kind: str, picture: dict, control: str, caption: str, data) -> str:
-    """One figure element: a picture, what moves it, a caption, and the data from which scripts redraw it."""
-    # a token such as "</script>" must not end the script element
+def data_element(data) -> str:
+    """The script element that holds a view's data, from which scripts redraw it."""
+    # a token such as "</script>" must not end the element
     held = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json">{held}</script>'
+
+
+def figure_element(kind: str, picture: dict, control: str, caption: str, data) -> str:
+    """One figure element: a picture, what moves it, a caption, and its data."""
     return (
         f'<figure class="{kind}"><div class="view">{img_element(picture)}</div>{control}'
-        f'<figcaption>{html.escape(caption)}</figcaption><script type="application/json">{held}</script></figure>'
+        f"<figcaption>{html.escape(caption)}</figcaption>{data_element(data)}</figure>"
     )

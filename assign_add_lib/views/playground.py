@@ -1,7 +1,6 @@
 """Rules from examples, live: networks of chapter 16 in the page, whose examples the reader hides, corrupts and changes."""
 
 import html
-import json
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -13,7 +12,7 @@ from ..companions.rules.model import Network
 from ..companions.rules.training import RuleLearner, RuleRun
 from ..engine.folder import checkpoint_path
 from .explorer import live, packed, saying
-from .page import is_static
+from .page import data_element, is_static
 
 # each after what it imports
 MODULES = ("elements", "network", "words", "shelf", "gpt", "rows", "solvers", "card", "playground")
@@ -42,10 +41,9 @@ def playground(
     rows = _row(rule, inputs, *worlds)
     asked = [{"name": name, "reads": _head(source, reads.get(name)), **_handed(source)} for name, source in networks.items()]
     data = {"p": rows.p, "rule": list(map(int, rule)), "inputs": rows.inputs[0].tolist(), "networks": asked}
-    held = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")  # a name must not end the script element
     still = _still(rows, {name: _network(source) for name, source in networks.items()})
     figure = (
-        f'<figure class="explorer-view"><rules-from-examples>{still}<script type="application/json">{held}</script>'
+        f'<figure class="explorer-view"><rules-from-examples>{still}{data_element(data)}'
         f"</rules-from-examples><figcaption>{html.escape(caption)}</figcaption></figure>"
     )
     return HTML(figure if is_static() else figure + live(MODULES, "playground"))

@@ -15,10 +15,6 @@ def variables_forgotten(problem, train_pairs):
     return bool(train_pairs[problem.values])
 
 
-def sides_swapped(problem, train_pairs):
-    return bool(train_pairs[problem.values]) and str(problem.left) not in "ab" and str(problem.right) not in "kl"
-
-
 def uninformed(tokens, train_pairs):
     numbers, operands = tokens[:, :12], tokens[:, 13:15]
     constant = torch.where(operands < 59, operands, 0).sum(1, keepdim=True)
@@ -65,11 +61,9 @@ NAMES = {"all_forms": ALL_FORMS}
 MISTAKES = [
     ("numbers_to_add", lambda tokens: tokens[:, 13:15], "the two numbers to add are"),  # nothing is looked up
     ("numbers_to_add", lambda tokens: looked_up(tokens).flip(1), "the left operand comes first"),
-    ("numbers_to_add", lambda tokens: looked_up(tokens, 0), "the two numbers to add are"),  # the variable, not its number
     ("numbers_to_add", lambda tokens: looked_up(tokens)[0], "shape (2,)"),
     ("may_train", pairs_backwards, "training"),  # which of the two kinds of problems comes first is random
     ("may_train", variables_forgotten, "where training never puts it"),
-    ("may_train", sides_swapped, "training"),
     ("one_look_score", never_looks, "that is the solver that never looks"),
     ("one_look_score", lambda N, m: (1 + sum(2 / n for n in range(2, m + 1))) / m, "with probability 1/N"),  # no luck
     ("tenth_set", lambda split, size: evaluation_populations(split)["2-var train"].sample(size, generator()), "training may ask"),

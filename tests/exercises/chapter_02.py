@@ -82,7 +82,6 @@ MISTAKES = [
     ("turned", lambda weights, layer, M: weights, "should become W_Q M"),
     ("turned", lambda weights, layer, M: (weights.W_Q, weights.W_K), "should return Weights"),
     ("turned", turned_by(torch.linalg.inv), "changes the logits"),
-    ("turned", turned_by(lambda M: M), "changes the logits"),
     ("turned", turned_by(lambda M: torch.linalg.inv(M).T, index=lambda layer: 2 - layer), "changes layer"),
     ("turned", turned_by(lambda M: torch.linalg.inv(M).T, index=lambda layer: layer), "layer 1 is at index 0"),
     ("turned", turned_by(lambda M: torch.linalg.inv(M).T, in_place=True), "clone()"),

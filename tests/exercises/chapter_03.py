@@ -64,19 +64,12 @@ MISTAKES = [
     ("loss", lambda logits, answers: -logits.softmax(1).gather(1, answers[:, None]).log().mean(), "may round to 0"),
     ("loss", lambda logits, answers: (logits.logsumexp(1) - logits.gather(1, answers[:, None])[:, 0]).sum(), "the mean of"),
     ("first_step", lambda w, g: w * (1 - 2e-5) - 0.001 * g, "with gradient"),  # plain gradient descent
-    ("first_step", adam(corrected=False), "with gradient"),
     ("first_step", adam(decay=0), "where the gradient is 0"),
-    ("first_step", adam(decay=0, coupled=0.02), "where the gradient is 0"),
     ("informed_score", lambda p, m: 0.5, "two scores"),
     # one over the mean number of candidates
     ("informed_score", informed(train=lambda p, n: 1 / (1 + (n - 1) * p)), "on trained pairs"),
-    ("informed_score", informed(train=lambda p, n: 1 / n), "on trained pairs"),
     ("informed_score", informed(held_out=lambda p, n: 1.0 * (n == 1)), "on held-out pairs"),
-    ("informed_score", informed(held_out=lambda p, n: (1 - p) ** n / n), "on held-out pairs"),
     ("break_even", lambda **sizes: even(**sizes, layer_1=2), "PyTorch multiplies as often"),
-    ("break_even", lambda **sizes: even(**sizes, layer_1=1 / sizes["T"]), "PyTorch multiplies as often"),  # at = alone
-    ("break_even", lambda **sizes: even(**sizes, each=0), "PyTorch multiplies as often"),
-    ("break_even", lambda **sizes: even(**sizes, shared=0.5), "PyTorch multiplies as often"),
     ("break_even", lambda **sizes: even(**sizes, least=10**9), "no batch is large enough"),
     ("phase_starts", first_above, "stays at 0.55 to the end"),
     ("phase_starts", first_above_or_none, "one high measurement"),

@@ -98,7 +98,6 @@ MISTAKES = [
     ("blame", lambda tokens, wrong: torch.zeros(12), "begin at 62"),
     ("blame", lambda tokens, wrong: wrong, "shape"),
     ("renamed", lambda tokens, old, seed: tokens, "still stands"),
-    ("renamed", renaming(only_question=True), "still stands"),
     ("renamed", renaming(free=False), "in use already"),
     ("renamed", renaming(always=True), "is changed"),
     ("renamed", renaming(first=True), "new names are ever drawn"),

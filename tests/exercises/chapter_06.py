@@ -91,7 +91,7 @@ MISTAKES = [
     ("proof_applies", same_rows, "for y itself"),
     ("proof_applies", all_alike, "crossed labels"),
     ("proof_applies", lambda labels: True, "the larger number"),
-    ("proof_applies", lambda labels: 1.0, "true or false"),
+    ("proof_applies", lambda labels: 1.0, "True or False"),
     ("from_positions", embedded_only, "what layer 1 added"),
     ("from_positions", layer_1_only, "should sum to"),
     ("from_positions", backwards, "another's part"),

@@ -75,7 +75,6 @@ MISTAKES = [
     ("sparing", lambda pairs, generator, spared: torch.ones(len(pairs), 3), "sum to 1"),
     ("weighted", with_waves("1", "1"), "computes x + y"),
     ("weighted", with_waves("a", "-b"), "computes ax - by"),
-    ("weighted", with_waves("a", "b", gamma=-1), "computes ax - by"),
     ("weighted", with_waves("b", "a"), "computes bx + ay"),
     ("weighted", with_waves("a", "b", gamma=0), "of the pairs get ax + by"),
     ("weighted", with_waves("a", "b", transpose=False), "out has shape"),

@@ -17,11 +17,6 @@ def by_attention(mask=True, rows=True, tolerance=1e-6):
     return same_head
 
 
-def same_largest(one, other):
-    seen = torch.ones_like(one).tril().bool()
-    return bool((one.masked_fill(~seen, -torch.inf).argmax(1) == other.masked_fill(~seen, -torch.inf).argmax(1)).all())
-
-
 def apart(itself=True, variable=max, best=True):
     """An answer to exercise 8.2 with mistakes: without the number itself, with the first variable, with any list."""
 
@@ -117,7 +112,6 @@ MISTAKES = [
     ("same_head", by_attention(mask=False), "another future"),
     ("same_head", by_attention(rows=False), "the softmax forgets"),
     ("same_head", by_attention(tolerance=0.5), "it should say False"),
-    ("same_head", same_largest, "it should say False"),
     ("same_head", lambda one, other: None, "nothing yet"),
     ("separating", apart(itself=False), "which is a key as well"),
     ("separating", apart(variable=min), "latest variable"),
@@ -137,7 +131,6 @@ MISTAKES = [
     ("with_directions", rank(extra=-1), "are allowed"),
     ("with_directions", rank(extra=1), "the nearest is at"),
     ("with_directions", rank(turned=True), "on their sides"),
-    ("with_directions", rank(largest=False), "the nearest is at"),
 ]
 
 RIGHT = [

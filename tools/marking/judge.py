@@ -45,6 +45,8 @@ def prepare(chapter: Chapter):
     from traitlets.config import Config
 
     torch.set_num_threads(1)  # a process with threads must not be forked
+    for name in checks.__all__:  # what a notebook replaces is told by what stood there before
+        getattr(checks, name)
     config = Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"})
     shell = InteractiveShell(config=config, user_module=ModuleType("cells"))
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -74,7 +74,7 @@ def exchange(layer: int, heads: Collection[int], places: Tensor, given: Tensor) 
     return {HEADS_READ.format(layer): lambda read: read.index_put(at, given[:, heads].expand(len(places), -1, -1))}
 
 
-def silence(layer: int, heads: Collection[int], real: Tensor) -> Alter:
+def silent_heads(layer: int, heads: Collection[int], real: Tensor) -> Alter:
     """Heads of a layer read everywhere their mean over the real tokens (graph, position) of all graphs."""
 
     def at_mean(read: Tensor) -> Tensor:
@@ -82,14 +82,6 @@ def silence(layer: int, heads: Collection[int], real: Tensor) -> Alter:
         return torch.where(chosen[:, None], read[real].mean(0), read)
 
     return {HEADS_READ.format(layer): at_mean}
-
-
-def last_equation(graphs: Graphs, operands: Tensor) -> Graphs:
-    """The same graphs with other operands of the last node, (graph, FAN_IN)."""
-    changed, depths = graphs.operands.clone(), graphs.depths.clone()
-    changed[:, -1] = operands
-    depths[:, -1] = 1 + torch.where(operands >= 0, depths.gather(1, operands.clamp(min=0)), 0).amax(1)
-    return graphs._replace(operands=changed, depths=depths)
 
 
 @torch.no_grad()
@@ -116,7 +108,9 @@ def operand_variances(network: Network, graphs: Graphs) -> Tensor:
     for operand in range(FAN_IN):
         outputs = []
         for node in others:
-            tokens = write(last_equation(graphs, fixed.index_fill(1, torch.tensor(operand), node)))
+            operands = graphs.operands.clone()
+            operands[:, -1, operand] = node
+            tokens = write(graphs._replace(operands=operands))
             outputs.append(head_outputs(network, tokens.holding(held, held), tokens.definitions[:, -1]))
         outputs = torch.stack(outputs)  # (node, graph, layer, head, d_model)
         free = (fixed[:, None] != others[:, None]).all(2) | (fixed[:, operand, None] == others)  # (graph, node)

@@ -61,7 +61,7 @@ def _in_waves(seed: Tables, arm: str) -> float:
     return right["right"] - right["right, relabelled"]
 
 
-def moved(seed: Tables, arm: str, operands: str) -> pd.Series:
+def moved_by(seed: Tables, arm: str, operands: str) -> pd.Series:
     """The share of sums in which these operands moved, as groups of heads of layer 2 were exchanged at the sum, (size, heads)."""
     return seed["exchanges"][arm, 2].xs(operands, level="moved")
 
@@ -74,14 +74,14 @@ def _followed(seed: Tables, arm: str) -> float:
 
 def collecting(seed: Tables, arm: str) -> tuple[int, str]:
     """The smallest group of heads of layer 2 that moves all operands in MOST of the graphs, (size, heads); of equals the best."""
-    many = moved(seed, arm, "all")
+    many = moved_by(seed, arm, "all")
     many = many[many >= MOST]
     return many.loc[many.index.get_level_values("size").min() :].groupby("size").idxmax().iloc[0]
 
 
 def _of_its_own(seed: Tables, arm: str) -> float:
     """The largest share of sums in which one head of layer 2 alone, exchanged at the sum, moves one operand and no other."""
-    return max(moved(seed, arm, operand)[1].max() for operand in "123")
+    return max(moved_by(seed, arm, operand)[1].max() for operand in "123")
 
 
 def shifted(seed: Tables, arm: str) -> pd.Series:
@@ -93,7 +93,7 @@ def shifted(seed: Tables, arm: str) -> pd.Series:
 
 def _counting(seed: Tables, arm: str) -> float:
     """The least share of sums right as a head of layer 2 is shifted that carries no number: exchanged, it leaves the sums."""
-    stays = moved(seed, arm, "none")[1]
+    stays = moved_by(seed, arm, "none")[1]
     return min(shifted(seed, arm)[2][stays >= MOST], default=1.0)
 
 

@@ -12,7 +12,7 @@ from . import analysis
 from .analysis import before_the_last, renumbered
 from .data import FACTORS, FAN_IN, Graphs, write
 from .model import Network, run
-from .seeds import GRAPHS, NETWORKS, ReasoningSeed, pieces, share
+from .seeds import GRAPHS, NETWORKS, ReasoningSeed, fraction, pieces
 from .training import TOKENS_PASS
 
 ORDERS = 20  # random orders of the numbers, as a null
@@ -127,7 +127,7 @@ def exchanges_of_graphs(seed: ReasoningSeed, name: str) -> Numbers:
     factors, here, _ = before_the_last(graphs)
     given = analysis.readings(network, factors, 0, here).roll(1, 0)
     values = analysis.value_at(network, factors, here, analysis.exchange(0, heads_of(network), here, given))
-    return {(): share(values == graphs.solution[:, -1])}
+    return {(): fraction(values == graphs.solution[:, -1])}
 
 
 class OlderOperands:
@@ -138,7 +138,7 @@ class OlderOperands:
 
     def __init__(self, seed: ReasoningSeed):
         drawn = seed.graphs(1, 4 * GRAPHS)
-        self.graphs = graphs = drawn.rows((ages(drawn) > 1).any(1))
+        graphs = drawn.rows((ages(drawn) > 1).any(1))
         tokens, row, slot = write(graphs), torch.arange(len(graphs.names)), (ages(graphs) > 1).int().argmax(1)
         self.factors, self.here, stands = before_the_last(graphs)
         its = tokens.node == graphs.operands[row, -1, slot][:, None]  # (graph, position)
@@ -147,14 +147,14 @@ class OlderOperands:
         self.mentioned = self.places["mentions"].any(1)
         self.generator, self.modulus = seed.generator(5_000_000), graphs.vocabulary.modulus
         self.shift = torch.randint(1, self.modulus, (len(row), 1), generator=self.generator)
+        self.true = graphs.solution[:, -1]
 
-    def moved(self, network: Network, shifts: dict[str, Tensor], chosen: Tensor) -> Tensor:
-        """By how much the sums of the chosen graphs move as values at some places do by so much, (graph, 1)."""
+    def sums(self, network: Network, shifts: dict[str, Tensor], chosen: Tensor) -> Tensor:
+        """The sums (graph,) of the chosen graphs as the values at some places move by so much, (graph, 1)."""
         changed = self.factors.clone()
         for place, shift in shifts.items():
             changed[..., 3] = torch.where(self.places[place], (self.factors[..., 3] + shift) % self.modulus, changed[..., 3])
-        values = analysis.value_at(network, changed[chosen], self.here[chosen])
-        return (values - self.graphs.solution[chosen, -1]) % self.modulus
+        return analysis.value_at(network, changed[chosen], self.here[chosen])
 
 
 def sources(seed: ReasoningSeed, name: str) -> Numbers:
@@ -164,10 +164,11 @@ def sources(seed: ReasoningSeed, name: str) -> Numbers:
     earlier equations, where there are any.
     """
     found, network, older = {}, seed.network(name), OlderOperands(seed)
+    moved = (older.true + older.shift[:, 0]) % older.modulus
     for words, chosen, places in (("mentioned", older.mentioned, PLACES), ("not mentioned", ~older.mentioned, PLACES[:2])):
         for group in filter(None, groups(places)):
-            moved = older.moved(network, dict.fromkeys(group, older.shift), chosen)
-            shares = {"moves": share(moved == older.shift[chosen, 0]), "stays": share(moved == 0)}
+            sums = older.sums(network, dict.fromkeys(group, older.shift), chosen)
+            shares = {"moves": fraction(sums == moved[chosen]), "stays": fraction(sums == older.true[chosen])}
             found |= {(words, " and ".join(group), measure): value for measure, value in shares.items()}
     return found
 
@@ -178,8 +179,8 @@ def sources_that_differ(seed: ReasoningSeed, name: str) -> Numbers:
     P, chosen = older.modulus, older.mentioned
     second = (older.shift + torch.randint(1, P - 1, older.shift.shape, generator=older.generator) - 1) % (P - 1) + 1
     shifts = {"definition": older.shift, "mentions": second}
-    moved = older.moved(seed.network(name), shifts, chosen)
-    return {(place,): share(moved == by[chosen, 0]) for place, by in (shifts | {"operand": 0 * second}).items()}
+    moved = (older.sums(seed.network(name), shifts, chosen) - older.true[chosen]) % P
+    return {(place,): fraction(moved == by[chosen, 0]) for place, by in (shifts | {"operand": 0 * second}).items()}
 
 
 def numbers_of_graphs(seed: ReasoningSeed) -> Numbers:
@@ -194,7 +195,7 @@ def right_by_count(seed: ReasoningSeed, network: Network, layer: int = 0, silent
     drawn, right = seed.graphs(1, 2 * GRAPHS), []
     for graphs in pieces(drawn):
         factors, here, _ = before_the_last(graphs)
-        alter = analysis.silence(layer, silent, write(graphs).real)
+        alter = analysis.silent_heads(layer, silent, write(graphs).real)
         right.append(analysis.value_at(network, factors, here, alter) == graphs.solution[:, -1])
     return torch.stack([torch.cat(right)[drawn.adds[:, -1] == many].double().mean() for many in COUNTS])
 
@@ -229,13 +230,13 @@ def counts(seed: ReasoningSeed, name: str) -> Numbers:
             for kind, given in (("mean", mean[told]), ("shift", read[many] + mean[told] - mean[many])):
                 values = analysis.value_at(network, factors, here, analysis.exchange(layer, group, here, given))
                 row = layer + 1, listed(group, heads), kind, told, many
-                found[*row, "right"] = share(values == true)
+                found[*row, "right"] = fraction(values == true)
                 if many == 1:
-                    found[*row, "times"] = share(values == told * true % drawn.vocabulary.modulus)
+                    found[*row, "times"] = fraction(values == told * true % drawn.vocabulary.modulus)
     return found
 
 
-def attention(seed: ReasoningSeed, name: str) -> Numbers:
+def attention_weights(seed: ReasoningSeed, name: str) -> Numbers:
     """What heads attend to, mean weights: of layer 2 at sums, by how many they add; of layer 1 at their older operands.
 
     *Before*: the token before the equation, a separator.  *Mentions*: the same node in earlier equations.
@@ -291,7 +292,7 @@ def sums_right(network: Network, removed: Sequence[Sequence[int]], orders: Seque
     """The share of sums right without some frequencies of the numbers in an order, mean over orders."""
     P = len(orders[0])
     sums = torch.arange(P)[:, None].add(torch.arange(P)) % P
-    right = [share(analysis.sums_without(network, each, order) == sums) for each, order in zip(removed, orders)]
+    right = [fraction(analysis.sums_without(network, each, order) == sums) for each, order in zip(removed, orders)]
     return sum(right) / len(right)
 
 
@@ -338,7 +339,7 @@ TABLES = {
     "last_nodes": Table(("arm", "adds"), for_each(NETWORKS, last_nodes)),
     "silences": Table(("arm", "layer", "head", "adds"), for_each(NETWORKS, silences)),
     "counts": Table(("arm", "layer", "heads", "kind", "told", "adds", "measure"), for_each(NETWORKS, counts)),
-    "attention": Table(("arm", "layer", "head", "query", "key"), for_each(NETWORKS, attention)),
+    "attention": Table(("arm", "layer", "head", "query", "key"), for_each(NETWORKS, attention_weights)),
     "waves": Table(("arm", "place", "measure"), for_each(NETWORKS, waves)),
     "frequencies": Table(("arm", "frequency", "measure"), for_each(NETWORKS, frequencies)),
     "largest_frequencies": Table(("arm", "kept", "measure"), for_each(NETWORKS, largest_frequencies)),

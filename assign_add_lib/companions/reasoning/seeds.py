@@ -52,6 +52,6 @@ def pieces(graphs: Graphs) -> list[Graphs]:
     return [graphs.rows(slice(start, start + CHUNK)) for start in range(0, len(graphs.names), CHUNK)]
 
 
-def share(hits: Tensor) -> float:
+def fraction(hits: Tensor) -> float:
     """The mean of what is 0 or 1."""
     return hits.double().mean().item()

@@ -14,7 +14,7 @@ from . import mechanism
 from .analysis import MENTIONS, disturbed, without_mentions
 from .data import FAN_IN, Graphs, graphs_of, sample_graphs, write
 from .model import ARMS, LOOPED, Network
-from .seeds import CHUNK, FEWER, SEEDS, TIMES, ReasoningSeed, pieces, share
+from .seeds import CHUNK, FEWER, SEEDS, TIMES, ReasoningSeed, fraction, pieces
 from .training import TOKENS_PASS, answers, iterations
 
 SHIPPED = "companions/reasoning-tables/{}.csv"  # by the name of the table
@@ -33,7 +33,7 @@ STRUCTURES = {
     "12 sums, each behind its leaves": [each for i in range(0, 48, 4) for each in ([], [], [], [i, i + 1, i + 2])],
     "12 sums, behind all leaves": [[]] * 36 + [[i, i + 1, i + 2] for i in range(0, 36, 3)],
 }
-ORDERED = ("12 sums, behind all leaves", "12 sums, each behind its leaves")  # of these each sum is told by its place
+ORDERED = ("12 sums, each behind its leaves", "12 sums, behind all leaves")  # of these each sum is told by its place
 
 
 def accuracy(seed: ReasoningSeed) -> Numbers:
@@ -45,9 +45,9 @@ def accuracy(seed: ReasoningSeed) -> Numbers:
             asked, network = drawn if arm in TOKENS_PASS else drawn.rows(slice(FEWER)), seed.network(arm)
             right = torch.cat([answers(network, arm, each) == each.solution for each in pieces(asked)])
             whole[arm] = right.all(1)
-            found |= {(arm, times, "nodes"): share(right), (arm, times, "graphs"): share(whole[arm])}
+            found |= {(arm, times, "nodes"): fraction(right), (arm, times, "graphs"): fraction(whole[arm])}
         for arm, other in (TOKENS_PASS, TOKENS_PASS[::-1]):
-            found[arm, times, "graphs alone"] = share(whole[arm] & ~whole[other])
+            found[arm, times, "graphs alone"] = fraction(whole[arm] & ~whole[other])
     return found
 
 
@@ -84,9 +84,9 @@ def errors(seed: ReasoningSeed, arm: str) -> Numbers:
         ("all", "wrong"): wrong.sum(),
         ("all", "empty"): (held == empty).sum(),
         ("all", "wrong of their own"): own.sum(),
-        ("all", "graphs right a round later"): share((later == true).all(1)),
+        ("all", "graphs right a round later"): fraction((later == true).all(1)),
     }
-    found |= {(f"adding {many}", "share wrong of its own"): share(own[adds == many]) for many in range(FAN_IN + 1)}
+    found |= {(f"adding {many}", "share wrong of its own"): fraction(own[adds == many]) for many in range(FAN_IN + 1)}
     without_one = (numbers.sum(2, keepdim=True) - numbers) % modulus
     for many, words, saying in (
         (1, "twice", held == 2 * numbers[..., 0] % modulus),
@@ -186,7 +186,7 @@ def structures(seed: ReasoningSeed, arm: str) -> Numbers:
         shares |= {"right a round later": later == true}
         shares |= {f"right without {which} mentions": without_mentions(network, graphs, which) == true for which in MENTIONS}
         found[name, "tokens"] = write(graphs).node.shape[1]
-        found |= {(name, measure): share(hits) for measure, hits in shares.items()}
+        found |= {(name, measure): fraction(hits) for measure, hits in shares.items()}
     return found
 
 

@@ -16,16 +16,9 @@ from .training import SHOTS, RuleConfig
 SOURCE = "rules"
 GROUP, PAPER = "Rules from examples", "2406.02550"
 GUESS = 1 / RuleConfig.p  # of all main arms
-FULL, UNMATCHED, WRONG, INSIDE, WAVES = (
-    f"16_rules: {heading}"
-    for heading in (
-        "The full runs",
-        "Where there is no match",
-        "One example is wrong",
-        "Inside: three steps to an answer",
-        "Waves of logarithms",
-    )
-)
+FULL, UNMATCHED = "16_rules: The full runs", "16_rules: Where there is no match"
+WRONG = "16_rules: One example is wrong"
+INSIDE, WAVES = "16_rules: Inside: three steps to an answer", "16_rules: Waves of logarithms"
 
 
 def sources() -> dict[str, dict[str, dict[str, pd.DataFrame]]]:
@@ -36,46 +29,46 @@ def sources() -> dict[str, dict[str, dict[str, pd.DataFrame]]]:
 
 
 def _right(arm: str):
-    return lambda seed: seed["shots"]["right"][arm, "unseen tasks", SHOTS - 1]
+    return lambda tables: tables["shots"]["right"][arm, "unseen tasks", SHOTS - 1]
 
 
 def _share_of_ratio_matching(arm: str):
     """How far it gets from a guess to what ratio matching answers of the same rows."""
-    return lambda seed: (_right(arm)(seed) - GUESS) / (_right("ratio matching")(seed) - GUESS)
+    return lambda tables: (_right(arm)(tables) - GUESS) / (_right("ratio matching")(tables) - GUESS)
 
 
-def _above_two_layers(seed) -> float:
-    return _right("four layers")(seed) - _right("two layers")(seed)
+def _above_two_layers(tables) -> float:
+    return _right("four layers")(tables) - _right("two layers")(tables)
 
 
 def _without_match(arm: str):
-    return lambda seed: seed["combining"]["right"][arm, "unseen tasks", "no match"]
+    return lambda tables: tables["combining"]["right"][arm, "unseen tasks", "no match"]
 
 
-def _faded(seed) -> float:
-    course = seed["course"].loc["four layers", "unseen tasks"]
+def _faded(tables) -> float:
+    course = tables["course"].loc["four layers", "unseen tasks"]
     return course["best"] - course["last"]
 
 
 def _wrong(example: str, then: str):
-    return lambda seed: seed["wrong_example"][then]["four layers", "unseen tasks", example]
+    return lambda tables: tables["wrong_example"][then]["four layers", "unseen tasks", example]
 
 
-def _most_read(seed) -> float:
+def _most_read(tables) -> float:
     """Over the heads, the largest ratio of what the question gives the answer of a multiple and of another direction."""
-    heads = seed["reading"].loc["four layers", "any"].xs("z", level="token")
+    heads = tables["reading"].loc["four layers", "any"].xs("z", level="token")
     return (heads["a multiple"] / heads["another direction"]).max()
 
 
-def _above_null(seed) -> float:
+def _above_null(tables) -> float:
     """The largest wave of a head over its own null, in the head where this is largest."""
-    heads = seed["head_waves"].loc["four layers"]
+    heads = tables["head_waves"].loc["four layers"]
     return (heads["largest wave"] - heads["null"]).max()
 
 
 def _moved_by(answer: str, exchanged: str):
     """The largest share of rows that give this answer, over the depths above the embedding at which the stream is exchanged."""
-    return lambda seed: seed["exchanges"].loc["four layers", "other", exchanged].loc[1:, answer].max()
+    return lambda tables: tables["exchanges"].loc["four layers", "other", exchanged].loc[1:, answer].max()
 
 
 # fmt: off

@@ -6,7 +6,6 @@ from .elsewhere import ANSWER_LOOKS, computation_graph, one_round, share_panels
 from .learn import block_matrix, held, vote_grids
 from .phases import loss_by_lever, place_maps, release_panels
 from .read import (
-    accuracy_intervals,
     algorithm,
     interference,
     neuron_grid,
@@ -26,7 +25,6 @@ from .style import (
     ORANGE,
     PURPLE,
     ROLES,
-    SET_MARKERS,
     SET_STYLES,
     SKY,
     STYLE,

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...task import STUDY, Task
-from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, SET_MARKERS, SET_STYLES, VERMILION, WIDTH, YELLOW, role
+from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, SET_STYLES, VERMILION, WIDTH, YELLOW, role
 
 
 def score_table(scores: Tensor, regions: dict[str, tuple[slice, slice]], task: Task = STUDY) -> Figure:
@@ -214,27 +214,6 @@ def patch_maps(maps: dict[str, Tensor], sites: Sequence[str], positions: Sequenc
         axes.set_yticks(np.arange(len(sites)) + 0.5, minor=True)
         axes.grid(which="minor", color="0.88", linewidth=0.5)
         axes.tick_params(which="both", length=0, labelbottom=True)
-    return figure
-
-
-def accuracy_intervals(tables: dict[str, pd.DataFrame]) -> Figure:
-    """Draw shares with 95% intervals (columns share, low, high), a row for each table and a panel for each kind of set."""
-    figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 0.42 * len(tables) + 1.3), sharex=True, sharey=True)
-    for axes, kind in zip(panels, ("0-var", "1-var", "2-var")):
-        names = [name for name in next(iter(tables.values())).index if name.startswith(kind)]
-        for place, name in enumerate(names):
-            label = name.removeprefix(kind + " ")
-            rows = np.arange(len(tables)) + 0.17 * (place - (len(names) - 1) / 2)
-            found = np.array([table.loc[name, ["share", "low", "high"]] for table in tables.values()], dtype=float)
-            axes.hlines(rows, found[:, 1], found[:, 2], color=SET_STYLES[label][0], linewidth=1.2)
-            axes.plot(found[:, 0], rows, SET_MARKERS[label], color=SET_STYLES[label][0], markersize=4.5, label=label)
-        axes.set(title=f"{kind} problems", xlim=(-0.03, 1.03), xlabel="accuracy")
-        axes.grid(axis="x", color="0.9", linewidth=0.6)
-        axes.set_axisbelow(True)
-    panels[0].set_yticks(range(len(tables)), list(tables))
-    panels[0].invert_yaxis()
-    handles = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels())}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
     return figure
 
 

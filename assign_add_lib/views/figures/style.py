@@ -86,6 +86,3 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
         height = moved[index] = max(places[index], height + gap)
     excess = max(0.0, height - 1.05)
     return [moved[index] - excess for index in range(len(places))]
-
-
-SET_MARKERS = {"train": "o", "add-restricted": "s", "var-restricted": "^", "var-restricted (1)": "^", "var-restricted (2)": "D"}

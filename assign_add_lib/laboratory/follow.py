@@ -1,0 +1,42 @@
+"""Worlds from file to page: trained, measured and written down."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ..engine.files import write_atomic
+from ..engine.sweep import sweep
+from . import SYSTEM
+from .page import keep, page, verdicts
+from .predictions import measured, read_plan
+from .training import Untrained, WorldRun
+
+Draw = Callable[[Mapping[int, WorldRun]], bytes]  # the picture of a world's runs, by their seeds
+
+
+def follow(files: Sequence[str], folder: str | Path, seeds: Sequence[int], draw: Draw, **options) -> Iterator[str]:
+    """Train worlds by their files with these seeds, and write FOLDER/NAME.md, .png and .csv of each; yields the verdicts.
+
+    What each world predicts is measured on its untrained network first: so whatever cannot be measured is told before training,
+    and the page shows what nothing learned gives.  `options` go to the sweep, which continues where it stopped.
+    ValueError for a world that predicts nothing.
+    """
+    folder, plans = Path(folder), [read_plan(each) for each in files]
+    for plan in plans:
+        if not plan.predictions:
+            raise ValueError(f"{plan.name} predicts nothing; write at least one [[prediction]] before it is trained")
+    if len({plan.name for plan in plans}) < len(plans):
+        raise ValueError("two worlds have the same name")
+    untrained = {plan.name: measured(plan, {seeds[0]: Untrained(plan.world(seeds[0]))}) for plan in plans}
+    kept = {plan.name: keep(plan, folder) for plan in plans}
+    sweep(SYSTEM, [plan.values() | {"seed": list(seeds)} for plan in plans], folder, **options)
+    for plan in plans:
+        runs = {seed: WorldRun.open(folder / plan.world(seed).label()) for seed in seeds}
+        values = measured(plan, runs)
+        write_atomic(folder / f"{plan.name}.png", draw(runs))
+        rows = values.rename_axis("prediction").to_csv(float_format="%.5g", lineterminator="\n")
+        write_atomic(folder / f"{plan.name}.csv", rows)
+        said = verdicts(plan, values, kept[plan.name])
+        text = page(plan, runs, values, untrained[plan.name], said, f"{plan.name}.png")
+        write_atomic(folder / f"{plan.name}.md", text)
+        yield from (f"{verdict}: {plan.name}, {name}" for name, verdict in said.items())
+        yield f"written: {folder / plan.name}.md"
