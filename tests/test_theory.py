@@ -354,6 +354,16 @@ def test_sources_add_up_to_the_pull_on_the_scores():
     assert found["number operand"] == pytest.approx(operand.sum().item(), abs=1e-12)
 
 
+def test_one_assignment_never_tells_the_asked_name_from_any():
+    """At every step, of any length and at any gamma, the columns of a name and of q0 agree in the row of that name."""
+    for gamma, size in ((1e-6, 0.1), (20.0, 0.7)):
+        for W in theory.follow([(Setting(lam=5.0, gamma=gamma), 12)], size):
+            row = theory.named_entries(Setting().task, W)
+            assert row["signal"] == pytest.approx(row["all assigned numbers"], abs=1e-12)
+    told = theory.named_entries(Setting().task, theory.follow([(Setting(lam=5.0, assignments=2), 40)])[-1])
+    assert told["signal"] > 2 * told["all assigned numbers"]
+
+
 def test_ranks_first_by_the_scores():
     setting = Setting(assignments=4)
     task = setting.task
