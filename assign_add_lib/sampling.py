@@ -1,9 +1,11 @@
 """Whole batches of problems in a few tensor operations."""
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import combinations
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -34,71 +36,87 @@ class Batch(NamedTuple):
         return Batch(self.tokens.to(device), self.answers.to(device))
 
 
-def lay_out(task: Task, left: Tensor, right: Tensor, x: Tensor, y: Tensor, generator: torch.Generator) -> Batch:
+class Assigned(NamedTuple):
+    """The assignments of problems, in the order in which they are written; those from the n-th on do not count."""
+
+    variables: Tensor  # (batch, slots) by index
+    values: Tensor  # (batch, slots) token ids
+    n: Tensor  # (batch, 1)
+
+
+def lay_out(task: Task, asked: Tensor, numbers: Tensor, generator: torch.Generator) -> Batch:
     """Write questions out as sequences, with random distractors, order and PADs.
 
-    `left` and `right` (batch,) are variables by index, with V for a constant; `x` and `y` (batch,) are the numbers
-    to add.  The number of assignments is uniform on 1..slots, and at least the number of variables that the
-    question uses; distractors are distinct and their numbers uniform; each PAD falls independently into one of the
-    gaps around the assignments.
+    A row of `asked` (batch, 2) holds the left and the right operand, variables by index, with V for a constant; a row of
+    `numbers` (batch, 2) the numbers to add.
     """
-    V, slots, batch, device = task.n_variables, task.slots, len(x), x.device
+    assigned = assign(task, asked, numbers, generator)
+    tokens = write(task, assigned, spelled(task, asked, numbers), generator)
+    return Batch(tokens, numbers.sum(1) % task.n_numbers)
 
-    def rand(*shape):
-        return torch.rand(batch, *shape, generator=generator, device=device)
 
-    left, right, x, y = (each[:, None] for each in (left, right, x, y))
-    variable, slot = torch.arange(V, device=device), torch.arange(slots, device=device)
-    used = (variable == left) | (variable == right)  # (batch, V)
-    n = torch.maximum((rand(1) * slots).long() + 1, used.sum(1, keepdim=True))
+def spelled(task: Task, asked: Tensor, numbers: Tensor) -> Tensor:
+    """The token ids of operands, each a variable by index, or where that is V, a number."""
+    return torch.where(asked < task.n_variables, task.first_variable + asked, numbers)
 
-    assigned = (rand(V) - used.float()).argsort(1)[:, :slots]  # the first n count, operands before distractors
-    shuffle = (rand(slots) + (slot >= n)).argsort(1)  # the first n in random order
+
+def assign(task: Task, asked: Tensor, numbers: Tensor, generator: torch.Generator, unseen: int = 0) -> Assigned:
+    """Numbers for the variables asked for and for distractors, in random order.
+
+    The number of assignments is uniform on 1..slots, and at least the number of variables that the question uses; distractors
+    are distinct, the last `unseen` variables never among them, and their numbers uniform.
+    """
+    V, slots, batch = task.n_variables, task.slots, len(asked)
+    rand = partial(torch.rand, generator=generator, device=asked.device)
+    slot = torch.arange(slots, device=asked.device)
+    used = torch.zeros(batch, V + 1, dtype=torch.bool, device=asked.device).scatter(1, asked, True)[
+        :, :V
+    ]  # constants do not count
+    n = torch.maximum((rand(batch, 1) * slots).long() + 1, used.sum(1, keepdim=True))
+
+    rank = rand(batch, V) - used.float()  # operands before distractors
+    rank[:, V - unseen :] += ~used[:, V - unseen :]
+    assigned = rank.argsort(1)[:, :slots]  # the first n count
+    shuffle = (rand(batch, slots) + (slot >= n)).argsort(1)  # the first n in random order
     variables = assigned.gather(1, shuffle)  # (batch, slots)
-    values = (rand(slots) * task.n_numbers).long()
-    values = torch.where(variables == left, x, torch.where(variables == right, y, values))
-
-    left, right = (torch.where(side < V, task.first_variable + side, number) for side, number in ((left, x), (right, y)))
-    tokens = write(task, variables, values, n, left, right, generator)
-    return Batch(tokens, ((x + y) % task.n_numbers).squeeze(1))
+    values = (rand(batch, slots) * task.n_numbers).long()
+    for operand, number in zip(asked.split(1, 1), numbers.split(1, 1)):
+        values = torch.where(variables == operand, number, values)
+    return Assigned(variables, values, n)
 
 
-def write(
-    task: Task, variables: Tensor, values: Tensor, n: Tensor, left: Tensor, right: Tensor, generator: torch.Generator
-) -> Tensor:
-    """Token ids (batch, length) of the first `n` (batch, 1) assignments in their order, and of the question.
+def write(task: Task, assigned: Assigned, operands: Tensor, generator: torch.Generator) -> Tensor:
+    """Token ids (batch, length) of assignments in their order, and of a question with these operands (batch, 2), token ids.
 
-    `variables` and `values` are (batch, slots), variables by index; `left` and `right` (batch, 1) are token ids.  Each PAD falls
-    independently into one of the gaps around the assignments.
+    Each PAD falls independently into one of the gaps around the assignments.
     """
-    slots, room, batch, device = task.slots, task.room, len(variables), variables.device
+    (variables, values, n), slots, room = assigned, task.slots, task.room
+    batch, device = len(variables), variables.device
     slot, pad = torch.arange(slots, device=device), torch.arange(room - 2, device=device)
     where = torch.rand(batch, room - 2, generator=generator, device=device)
     gap = torch.where(pad < room - 2 * n, (where * (n + 1)).long(), slots)
     pads = torch.zeros(batch, slots + 1, dtype=torch.long, device=device).scatter_add_(1, gap, torch.ones_like(gap))
     pads_before = pads.cumsum(1)[:, :slots]
-    start = torch.where(slot < n, 2 * slot + pads_before, task.length)  # unused slots fall past the end
+    start = torch.where(slot < n, 2 * slot + pads_before, room)  # unused slots fall past the end
 
-    tokens = torch.full((batch, task.length + 2), task.pad, device=device)
-    tokens.scatter_(1, start, task.first_variable + variables)
-    tokens.scatter_(1, start + 1, values)
-    tokens[:, task.room] = task.plus
-    tokens[:, task.left : task.left + 1] = left
-    tokens[:, task.right : task.right + 1] = right
-    tokens[:, task.last] = task.equal
-    return tokens[:, : task.length].contiguous()
+    head = torch.full((batch, room + 2), task.pad, device=device)
+    head.scatter_(1, start, task.first_variable + variables)
+    head.scatter_(1, start + 1, values)
+    plus, equal = (torch.full((batch, 1), token, device=device) for token in (task.plus, task.equal))
+    return torch.cat([head[:, :room], plus, operands, equal], 1)
 
 
-def forms(task: Task, lefts: tuple[int, ...] | None, rights: tuple[int, ...] | None) -> Tensor:
-    """Question forms, weight 1 each: a left variable with a right one, never the same twice; None is a constant.
+def forms(task: Task, *operands: Sequence[int] | None) -> Tensor:
+    """Question forms, weight 1 each: for each operand one of these variables, never the same twice; None is a constant.
 
-    Shape (V + 1, V + 1): the last row and the last column stand for a constant.
+    Shape (V + 1, V + 1), left and right: the last row and the last column stand for a constant.
     """
     V = task.n_variables
-    table = torch.zeros(V + 1, V + 1)
-    rows, columns = ([V] if side is None else list(side) for side in (lefts, rights))
-    table[torch.tensor(rows)[:, None], torch.tensor(columns)] = 1
-    table[range(V), range(V)] = 0
+    table = torch.zeros((V + 1,) * len(operands))
+    chosen = [torch.tensor([V] if each is None else list(each), dtype=torch.long) for each in operands]
+    table[torch.meshgrid(*chosen, indexing="ij")] = 1
+    for one, other in combinations(range(len(operands)), 2):
+        table.diagonal(0, one, other)[..., :V] = 0
     return table
 
 
@@ -119,26 +137,32 @@ class Population:
         return self.pairs.nonzero()
 
     @cached_property
+    def _form_list(self) -> Tensor:
+        return self.forms.nonzero()
+
+    @cached_property
     def _cumulative(self) -> Tensor:
-        return self.forms.flatten().double().cumsum(0)
+        return self.forms[self.forms > 0].double().cumsum(0)
 
     def __bool__(self) -> bool:
         """Whether there is any such problem."""
         return bool(self.forms.sum() > 0) and bool(self.pairs.any())
 
-    def to(self, device: torch.device | str) -> "Population":
+    def to(self, device: torch.device | str) -> Self:
         """The same law on another device."""
-        return Population(self.task, self.forms.to(device), self.pairs.to(device))
+        return replace(self, forms=self.forms.to(device), pairs=self.pairs.to(device))
 
-    def sample(self, size: int, generator: torch.Generator) -> Batch:
-        """Draw `size` problems; the generator must live on the same device."""
+    def questions(self, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Draw `size` questions, as `lay_out` takes them: variables by index (size, 2), and numbers (size, 2)."""
         device = self.forms.device
         draw = torch.rand(size, generator=generator, device=device, dtype=torch.double) * self._cumulative[-1]
         form = torch.searchsorted(self._cumulative, draw, right=True)
         pair = torch.randint(len(self._pair_list), (size,), generator=generator, device=device)
-        x, y = self._pair_list[pair].unbind(1)
-        side = self.task.n_variables + 1
-        return lay_out(self.task, form // side, form % side, x, y, generator)
+        return self._form_list[form], self._pair_list[pair]
+
+    def sample(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw `size` problems; the generator must live on the same device."""
+        return lay_out(self.task, *self.questions(size, generator), generator)
 
 
 def training_population(split: Split, r: float = 1.0) -> Population:
@@ -211,7 +235,7 @@ def exact_sets(split: Split, seed: int = 2) -> dict[str, Batch]:
     restricted = cross((different & ~allowed).nonzero(), split.train_pairs.nonzero())
     constant = cross(torch.tensor([[V, V]]), unseen)
     return {
-        name: lay_out(task, *rows.unbind(1), generator)
+        name: lay_out(task, *rows.split(2, 1), generator)
         for name, rows in {"0-var held-out": constant, "2-var held-out": torch.cat([held_out, restricted])}.items()
     }
 

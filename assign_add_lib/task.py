@@ -320,6 +320,19 @@ class Problem:
         return tokens
 
 
+def draw_share(sizes: tuple[int, ...], seed: int, train_fraction: float) -> Tensor:
+    """Which pairs of numbers (N, N), or triples (N, N, N), training may see: floor(train_fraction N^2) of them at random."""
+    if not 0 < train_fraction <= 1:
+        raise ValueError(f"train_fraction must be above 0 and at most 1, not {train_fraction!r}")
+    n = math.prod(sizes)
+    n_train = math.floor(train_fraction * n + 1e-9)  # a product such as 0.07 * 100 falls just below a whole number
+    if n_train == 0:
+        kind = "pairs" if len(sizes) == 2 else "triples"
+        raise ValueError(f"train_fraction {train_fraction} leaves none of the {n} {kind} to train on")
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    return torch.zeros(n, dtype=torch.bool).index_fill(0, order[:n_train], True).view(sizes)
+
+
 @dataclass(frozen=True, eq=False)
 class Split:
     """What training may see: which ordered pairs of numbers, and which variables on which side.
@@ -342,18 +355,9 @@ class Split:
     @classmethod
     def draw(cls, task: Task = STUDY, seed: int = 0, train_fraction: float = 0.7) -> "Split":
         """Draw floor(train_fraction N^2) training pairs at random; restrict the first and last V/6 variables."""
-        if not 0 < train_fraction <= 1:
-            raise ValueError(f"train_fraction must be above 0 and at most 1, not {train_fraction!r}")
-        n_pairs = task.n_numbers**2
-        n_train = math.floor(train_fraction * n_pairs + 1e-9)  # a product such as 0.07 * 100 falls just below a whole number
-        if n_train == 0:
-            raise ValueError(f"train_fraction {train_fraction} leaves none of the {n_pairs} pairs to train on")
-        order = torch.randperm(n_pairs, generator=torch.Generator().manual_seed(seed))
-        train_pairs = torch.zeros(n_pairs, dtype=torch.bool)
-        train_pairs[order[:n_train]] = True
         n_restricted = max(1, task.n_variables // 6)
-        variables = tuple(range(task.n_variables))
-        return cls(task, train_pairs.view(task.n_numbers, -1), variables[:n_restricted], variables[-n_restricted:])
+        variables, train_pairs = tuple(range(task.n_variables)), draw_share((task.n_numbers,) * 2, seed, train_fraction)
+        return cls(task, train_pairs, variables[:n_restricted], variables[-n_restricted:])
 
     def to_dict(self) -> dict:
         """The split as plain values, the training pairs as the hexadecimal digits of one bit a pair."""

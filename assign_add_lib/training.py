@@ -1,6 +1,7 @@
 """Training: AdamW on fresh problems, with metrics, checkpoints, and resuming to the same bits."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from .engine.learner import Config, Learner, choose_device
 from .engine.loop import follow
 from .engine.runs import RunFolder
 from .measures import PROGRESS_MEASURES, accuracies, progress_measures
-from .model import Weights
+from .model import Weights, weight_shapes
 from .sampling import EVALUATION_SETS, Batch, Population, diagnostic_batch, evaluation_sets, exact_sets, training_population
 from .task import STUDY, Split, Task
 
@@ -24,23 +25,13 @@ BATCH_SEED = 1_000_000  # added to the seed, so that batches and initialisation 
 
 
 @dataclass(frozen=True)
-class TrainConfig(Config):
-    """Everything that decides a run, down to its bits on one machine; the defaults are the study's.
-
-    >>> TrainConfig(seed=7).batch_size
-    512
-    >>> TrainConfig.of(seed=7, n_numbers=11).task
-    Task(n_numbers=11, n_variables=12, length=16)
-    >>> TrainConfig(lr=-1)
-    Traceback (most recent call last):
-        ...
-    ValueError: lr must be above 0, not -1.0
-    """
+class Training(Config, ABC):
+    """How a network is trained, and how wide it is; the defaults are the study's."""
 
     seed: int = 42  # decides split, initialisation and batches
     steps: int = 30_000
     train_fraction: float = 0.7  # of all ordered pairs, the share that training may see
-    r: float = 1.0  # frequency of 2-var problems, relative to either kind of 1-var problem
+    r: float = 1.0  # frequency of problems with two variables, relative to those with one variable on one side
     batch_size: int = 512
     lr: float = 1e-3
     weight_decay: float = 0.02
@@ -50,7 +41,6 @@ class TrainConfig(Config):
     d_mlp: int = 512
     log_every: int = 100  # steps between rows of metrics, and between saved states
     checkpoint_every: int = 100  # steps between kept weights; a multiple of log_every
-    task: Task = field(default=STUDY)
 
     def __post_init__(self):
         super().__post_init__()
@@ -63,8 +53,38 @@ class TrainConfig(Config):
         if self.lr <= 0:
             raise ValueError(f"lr must be above 0, not {self.lr}")
 
+    @abstractmethod
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every weight, by name."""
 
-def adamw(weights: dict[str, Tensor], config: TrainConfig) -> torch.optim.AdamW:
+    def weights(self) -> Weights:
+        """The untrained weights."""
+        return Weights.drawn(self.shapes(), self.seed)
+
+
+@dataclass(frozen=True)
+class TrainConfig(Training):
+    """Everything that decides a run, down to its bits on one machine; the defaults are the study's.
+
+    >>> TrainConfig(seed=7).batch_size
+    512
+    >>> TrainConfig.of(seed=7, n_numbers=11).task
+    Task(n_numbers=11, n_variables=12, length=16)
+    >>> TrainConfig(lr=-1)
+    Traceback (most recent call last):
+        ...
+    ValueError: lr must be above 0, not -1.0
+    """
+
+    task: Task = field(default=STUDY)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every weight, by name."""
+        task = self.task
+        return weight_shapes(task.d_vocab, task.length, task.n_numbers, self.d_model, self.d_model, self.d_mlp)
+
+
+def adamw(weights: dict[str, Tensor], config: Training) -> torch.optim.AdamW:
     """The study's optimiser for weights by name."""
     return torch.optim.AdamW(
         weights.values(),
@@ -75,24 +95,34 @@ def adamw(weights: dict[str, Tensor], config: TrainConfig) -> torch.optim.AdamW:
     )
 
 
-class StudyLearner(Learner):
-    """A run of the study in progress: its split, its population of problems and its weights."""
+class NetworkLearner(Learner):
+    """A run in progress: its law of problems and its weights, trained on fresh problems with the loss at `=`."""
 
-    metrics = METRICS[1:]
     shown = MappingProxyType(dict.fromkeys(("0-var train", "1-var train", "2-var train"), ".2f"))
     logits = staticmethod(last_logits)  # logits (batch, N) at `=` from weights and tokens
 
-    def __init__(self, config: TrainConfig, device: torch.device | str = "cpu"):
-        self.split = Split.draw(config.task, config.seed, config.train_fraction)
-        self.population: Population = training_population(self.split, config.r).to(device)
-        self.weights = Weights.init(config.task, config.seed, config.d_model, config.d_mlp).to(device).trainable()
+    def __init__(self, config: Training, population: Population, device: torch.device | str):
+        self.population, self.weights = population.to(device), config.weights().to(device).trainable()
         tensors, generator = self.weights.tensors(), torch.Generator(device).manual_seed(BATCH_SEED + config.seed)
         super().__init__(config, tensors, adamw(tensors, config), generator, device)
 
-    def loss(self) -> Tensor:
-        """The loss at `=` on a fresh batch."""
-        batch = self.population.sample(self.config.batch_size, self.generator)
+    def loss_on(self, batch: Batch) -> Tensor:
+        """The loss at `=`."""
         return cross_entropy(self.logits(self.weights, batch.tokens), batch.answers)
+
+    def loss(self) -> Tensor:
+        """The loss on a fresh batch."""
+        return self.loss_on(self.population.sample(self.config.batch_size, self.generator))
+
+
+class StudyLearner(NetworkLearner):
+    """A run of the study in progress: its split, its population of problems and its weights."""
+
+    metrics = METRICS[1:]
+
+    def __init__(self, config: TrainConfig, device: torch.device | str = "cpu"):
+        self.split = Split.draw(config.task, config.seed, config.train_fraction)
+        super().__init__(config, training_population(self.split, config.r), device)
 
     @cached_property
     def _evaluated_on(self) -> tuple[Batch, dict[str, Batch], Batch]:
@@ -104,9 +134,8 @@ class StudyLearner(Learner):
     def evaluate(self) -> dict[str, float]:
         """The loss on 2000 training problems, the nine accuracies and the seven progress measures."""
         unseen, sets, diagnostic = self._evaluated_on
-        loss = self.finite(cross_entropy(last_logits(self.weights, unseen.tokens), unseen.answers).item())
         scores = dict.fromkeys(EVALUATION_SETS, math.nan) | accuracies(self.weights, sets)
-        return {"loss": loss} | scores | progress_measures(self.weights, diagnostic)
+        return {"loss": self.finite(self.loss_on(unseen).item())} | scores | progress_measures(self.weights, diagnostic)
 
     def notes(self) -> dict:
         """The split, as stored in config.json."""
@@ -136,7 +165,24 @@ def train(
     return follow(StudyLearner(config, choose_device(device)), folder, command, progress, stop)
 
 
-class Run(RunFolder):
+class NetworkRun(RunFolder):
+    """A run whose config says the shapes of its weights."""
+
+    def weights(self, step: int | None = None) -> Weights:
+        """The weights at a checkpoint, the last by default, in float32; ValueError lists the steps there are."""
+        return self.read(step, self._fit)
+
+    def _fit(self, tensors: dict[str, Tensor]) -> Weights:
+        if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != self.config.shapes():
+            raise ValueError
+        return Weights(**tensors).to(torch.float32)
+
+    def tensors(self, step: int | None = None) -> dict[str, Tensor]:
+        """The weights at a checkpoint by name."""
+        return self.weights(step).tensors()
+
+
+class Run(NetworkRun):
     """One run of the study: config, split, metrics, and weights at its checkpoints."""
 
     shelf, kind = "runs", TrainConfig
@@ -151,21 +197,6 @@ class Run(RunFolder):
     def split(self) -> Split:
         """The pairs and variables that it was trained on, as stored, not drawn again."""
         return self.described.notes["split"]
-
-    def _fit(self, tensors: dict[str, Tensor]) -> Weights:
-        weights, config = Weights(**tensors).to(torch.float32), self.config
-        sizes = (weights.task, weights.d_model, weights.W_in.shape[1], tuple(weights.W_Q.shape[:-2]))
-        if sizes != (self.task, config.d_model, config.d_mlp, (2,)):
-            raise ValueError
-        return weights
-
-    def weights(self, step: int | None = None) -> Weights:
-        """The weights at a checkpoint, the last by default, in float32; ValueError lists the steps there are."""
-        return self.read(step, self._fit)
-
-    def tensors(self, step: int | None = None) -> dict[str, Tensor]:
-        """The weights at a checkpoint by name."""
-        return self.weights(step).tensors()
 
     def final(self) -> dict[str, float]:
         """The accuracies of the last weights on the exact sets."""

@@ -6,25 +6,28 @@ from functools import partial
 import pandas as pd
 import pytest
 import torch
-from test_laboratory_analysis import Run
-from worlds import SIZES, rng
+from worlds import SIZES, Run, rng
 
+from assign_add_lib import Weights
 from assign_add_lib.laboratory import World, analysis, branches
 from assign_add_lib.laboratory.data import draw_split, evaluation_populations
+from assign_add_lib.laboratory.paths import last_logits
 from assign_add_lib.laboratory.training import WorldLearner
+from assign_add_lib.model import run as forward
 
 WIDE = World(**SIZES | {"d_model": 32}, batch_size=8)
+SHARP = Weights(**{name: 2 * each for name, each in WIDE.weights().tensors().items()})
 
 
-def slowly(network, tokens, change):
+def slowly(w, tokens, change):
     """The logits at `=` of one sequence by the plain forward, with a change of the scores of `=` in layer 1."""
-    resid = network.W_E[tokens] + network.W_pos
-    for layer, (W_Q, W_K, W_V, W_O) in enumerate(zip(network.W_Q[:, 0], network.W_K[:, 0], network.W_V[:, 0], network.W_O[:, 0])):
+    resid = w.W_E[tokens] + w.W_pos
+    for layer, (W_Q, W_K, W_V, W_O) in enumerate(zip(w.W_Q[:, 0], w.W_K[:, 0], w.W_V[:, 0], w.W_O[:, 0])):
         scores = (resid @ W_Q) @ (resid @ W_K).T / math.sqrt(W_Q.shape[1])
         if layer == 0:
             scores[-1] = change(scores[-1], tokens)
         resid = resid + scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(1) @ resid @ W_V @ W_O
-    return network.read_out(resid[-1])
+    return (resid[-1] + (resid[-1] @ w.W_in).relu() @ w.W_out) @ w.W_U
 
 
 def given(scores, tokens, at_sign):
@@ -37,37 +40,30 @@ def given(scores, tokens, at_sign):
     return read.log()
 
 
-@torch.no_grad()
-@pytest.mark.parametrize("kind", ["raised", "fixed", "names", "sign"])
+KEYS = torch.tensor([2, 10, 11, 12, 13])
+CHANGES = {  # of what `=` reads, and the same of the scores of one sequence
+    "raised": (branches.raised(KEYS, 1.5, WIDE.task.d_vocab), lambda scores, tokens: scores + 1.5 * torch.isin(tokens, KEYS)),
+    "fixed": (branches.fixed, lambda scores, tokens: torch.tensor([0.2 / 12] * 11 + [0.4, 0.4, 0.2 / 12]).log()),
+    "names": (branches.held(partial(branches.of_names, first_variable=10)), partial(given, at_sign=False)),
+    "sign": (branches.held(partial(branches.of_sign, first_variable=10)), partial(given, at_sign=True)),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
 def test_a_change_is_of_what_the_last_position_reads_in_layer_1(kind):
-    network, generator = WIDE.network(), rng()
-    for weights in network.parameters():
-        weights *= 2
-    keys = torch.tensor([2, 10, 11, 12, 13])
-    changes = {
-        "raised": (branches.raised(keys, 1.5, WIDE.task.d_vocab), lambda scores, tokens: scores + 1.5 * torch.isin(tokens, keys)),
-        "fixed": (branches.fixed, lambda scores, tokens: torch.tensor([0.2 / 12] * 11 + [0.4, 0.4, 0.2 / 12]).log()),
-        "names": (branches.held(partial(branches.of_names, first_variable=10)), partial(given, at_sign=False)),
-        "sign": (branches.held(partial(branches.of_sign, first_variable=10)), partial(given, at_sign=True)),
-    }
-    batch = evaluation_populations(WIDE, draw_split(WIDE))["1-var train"].sample(50, generator)
-    changed = branches.Changed.of(network, changes[kind][0])
-    expected = torch.stack([slowly(network, tokens, changes[kind][1]) for tokens in batch.tokens])
-    assert torch.allclose(changed(batch.tokens), expected, atol=1e-4)
-    assert (changed(batch.tokens) - network(batch.tokens)).abs().max() > 0.1
-    assert all(one is other for one, other in zip(changed.parameters(), network.parameters()))
+    change, slow = CHANGES[kind]
+    tokens = evaluation_populations(WIDE, draw_split(WIDE))["1-var train"].sample(50, rng()).tokens
+    found = last_logits(SHARP, tokens, branches.altered(tokens, change))
+    assert torch.allclose(found, torch.stack([slowly(SHARP, each, slow) for each in tokens]), atol=1e-4)
+    assert (found - last_logits(SHARP, tokens)).abs().max() > 0.1
 
 
-@torch.no_grad()
 def test_the_gap_is_what_it_takes_to_read_names_as_much():
-    network = WIDE.network()
-    for weights in network.parameters():
-        weights *= 2
-    gap = branches.gap(Run(WIDE, network))
-    tokens = analysis.problems(Run(WIDE, network), branches.OF).tokens[:1000]
+    run = Run(WIDE, SHARP)
+    gap, tokens = branches.gap(run), analysis.problems(run, branches.OF).tokens[:1000]
     names = WIDE.task.first_variable + torch.arange(WIDE.n_variables)
     change = branches.raised(names, gap, WIDE.task.d_vocab)
-    read = change(network.plain(tokens).patterns[:, 0, 0, -1], tokens)[:, -3:-1]
+    read = forward(SHARP, tokens, branches.altered(tokens, change))["blocks.0.attn.hook_pattern"][:, 0, -1, -3:-1]
     asked = tokens[:, -3:-1] >= WIDE.task.first_variable
     assert abs(gap) > 0.01 and (read[asked].log().mean() - read[~asked].log().mean()).abs() < 1e-4
 
@@ -79,7 +75,7 @@ def test_a_branch_goes_on_from_the_state_and_differs_by_its_change(tmp_path, mon
     for _ in range(3):
         learner.advance()
     learner.save(tmp_path / "state.safetensors")
-    run = Run(WIDE, learner.network)
+    run = Run(WIDE, learner.weights)
     rows = {branch: branches.branched(run, tmp_path / "state.safetensors", branch) for branch in branches.BRANCHES}
     expected = [learner.evaluated()]
     for _ in range(2):
@@ -87,8 +83,7 @@ def test_a_branch_goes_on_from_the_state_and_differs_by_its_change(tmp_path, mon
         expected.append(learner.evaluated())
     got = rows["unchanged"].drop(columns="name read")
     pd.testing.assert_frame_equal(got, pd.DataFrame(expected).assign(step=[0, 2, 4])[got.columns])
-    assert rows["fixed"]["name read"].tolist() == pytest.approx([0.4] * 3)
-    assert rows["names"]["name read"].tolist() == pytest.approx([0.4] * 3)
+    assert rows["fixed"]["name read"].tolist() == rows["names"]["name read"].tolist() == pytest.approx([0.4] * 3)
     losses = [table["loss"].iloc[0] for table in rows.values()]
     assert len(set(losses)) == 6 and max(losses) - min(losses) < 0.5
     with pytest.raises(ValueError, match="one of helped, fixed, names, sign, numbers, unchanged, not 'other'"):

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from test_laboratory_analysis import Run
+from worlds import Run
 
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.engine.sweep import grid
@@ -114,7 +114,7 @@ BAD = [
     ("title =", "name =", "a world's file has no entry name; it has title, question, world, prediction"),
     ('title = "T"', "", "the title is missing, or no text"),
     ('"Q?"', '" "', "the question is missing, or no text"),
-    ("layers = 1", "layer = 1", "there is no setting layer; there are: name, seed, n_numbers"),
+    ("layers = 1", "layer = 1", "there is no setting layer; there are: seed, steps, train_fraction"),
     ("layers = 1", "layers = 1.5", "layers must be a whole number, not 1.5"),
     ("layers = 1", "layers = 9", "layers must be at most 4, not 9"),
     ("layers = 1", "seed = 1", "[world] is a table of settings, without name and seed"),

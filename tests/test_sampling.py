@@ -274,6 +274,6 @@ def test_sampling_leaves_the_global_generator_alone():
 
 
 def test_an_empty_batch_is_laid_out():
-    none = torch.zeros(0, dtype=torch.long)
-    batch = lay_out(Task(), none, none, none, none, torch.Generator())
+    none = torch.zeros(0, 2, dtype=torch.long)
+    batch = lay_out(Task(), none, none, torch.Generator())
     assert batch.tokens.shape == (0, 16) and batch.answers.shape == (0,)

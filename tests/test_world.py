@@ -1,7 +1,5 @@
 """Worlds: settings that make sense, what they come to, and one line for those that do not."""
 
-from dataclasses import fields
-
 import pytest
 import torch
 from worlds import RECKON, WORLDS
@@ -16,7 +14,6 @@ def test_the_default_is_the_study_but_for_the_steps():
     shared = ours.keys() & theirs.keys() - {"steps", "checkpoint_every"}
     assert len(shared) >= 12 and {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
     assert World().task == STUDY and World().never == ((10, 11), (0, 1))
-    assert {each.name for each in fields(World)} == set(World.settings())
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -69,7 +66,7 @@ BAD = [
     ({"layers": 0}, "layers must be at least 1, not 0"),
     ({"layers": 5}, "layers must be at most 4, not 5"),
     ({"heads": 3}, "d_model (128) must be a multiple of heads (3)"),
-    ({"weight_decay": -1}, "weight_decay must be at least 0, not -1.0"),
+    ({"weight_decay": -1}, "weight_decay must be from 0 to below inf, not -1.0"),
     ({"lr": 0}, "lr must be above 0, not 0.0"),
     ({"r": -1}, "r must be from 0 to below inf, not -1.0"),
 ]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 
 from assign_add_lib.laboratory import World
+from assign_add_lib.laboratory.data import draw_split
 
 SIZES = {"n_numbers": 7, "n_variables": 6, "length": 14, "d_model": 12, "d_mlp": 16}
 WORLDS = {
@@ -67,3 +68,10 @@ def read(ids: list[int], world: World) -> Read:
 
 def rng(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+class Run:
+    """What measures ask of a run."""
+
+    def __init__(self, world: World, weights, metrics=None):
+        self.world, self.split, self.metrics, self.weights = world, draw_split(world), metrics, lambda: weights

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..engine.manifest import shipped_file
 from ..model import Alter, Pass, Weights, run
-from ..sampling import evaluation_populations, evaluation_sets, training_population, write
+from ..sampling import Assigned, evaluation_populations, evaluation_sets, training_population, write
 from ..task import Split, Task
 from ..training import Run
 from .interventions import (
@@ -128,7 +128,7 @@ def _drawn(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor,
             operand = here.gather(1, turn[:, side : side + 1])
             allowed &= ((kind == constant) | torch.isin(operand, torch.tensor(split.variables(name))))[:, 0]
             question.append(torch.where(kind == constant, below(task.n_numbers, 1), task.first_variable + operand))
-        tokens.append(write(task, here, numbers, n, *question, generator))
+        tokens.append(write(task, Assigned(here, numbers, n), torch.cat(question, 1), generator))
     return tokens[0][allowed], tokens[1][allowed]
 
 

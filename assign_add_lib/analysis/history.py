@@ -45,9 +45,10 @@ def variable_problems(split: Split, size: int = 300, seed: int = 5) -> Batch:
     task, generator = split.task, torch.Generator().manual_seed(seed)
     V, pairs = task.n_variables, split.train_pairs.nonzero()
     variable = torch.arange(V).repeat_interleave(2 * size)
-    on_left = (torch.arange(2).repeat_interleave(size) == 0).repeat(V)
-    x, y = pairs[torch.randint(len(pairs), (len(variable),), generator=generator)].unbind(1)
-    return lay_out(task, torch.where(on_left, variable, V), torch.where(on_left, V, variable), x, y, generator)
+    side = torch.arange(2).repeat_interleave(size).repeat(V)
+    numbers = pairs[torch.randint(len(pairs), (len(variable),), generator=generator)]
+    asked = torch.full_like(numbers, V).scatter(1, side[:, None], variable[:, None])
+    return lay_out(task, asked, numbers, generator)
 
 
 def variable_accuracy(weights: Weights, problems: Batch) -> Tensor:

@@ -80,8 +80,8 @@ class Evidence:
         for kind in ("0-var", "1-var"):
             g = torch.Generator().manual_seed(1)
             form = torch.multinomial(laws[f"{kind} train"].forms.flatten(), self.size, replacement=True, generator=g)
-            left, right = torch.unravel_index(form, (V + 1, V + 1))
-            tokens = lay_out(self.task, left, right, *self.pairs, g).tokens
+            asked = torch.stack(torch.unravel_index(form, (V + 1, V + 1)), 1)
+            tokens = lay_out(self.task, asked, torch.stack(self.pairs, 1), g).tokens
             each = trace(self.weights, tokens)
             found[kind] = (each.mlp_in[:, -1], (each.mlp_in + each.mlp_out)[:, -1], each.attn_out[:, 1, -1])
         return found

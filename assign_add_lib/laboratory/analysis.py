@@ -12,19 +12,20 @@ import torch
 from torch import Tensor
 
 from ..analysis.phases import arrival, way_up
+from ..model import Weights
+from ..model import run as forward
 from ..sampling import Batch
 from .circles import least_at_half, off_by_half, waves_of_logarithms
-from .data import Population, constants, evaluation_populations
-from .model import Network
+from .data import Law, constants, evaluation_populations
 from .parsing import Parsed, full, shortcut
-from .training import WorldRun, answers
+from .training import WorldRun, answers, share_of
 
 Measure = Callable[[WorldRun, str], float]
 MANY = 4000  # problems that a measure looks at
 SEED = 5  # of these problems
 
 
-def law(run: WorldRun, name: str) -> Population:
+def law(run: WorldRun, name: str) -> Law:
     """The law of an evaluation set of a run's world; ValueError lists the sets there are."""
     laws = evaluation_populations(run.world, run.split)
     if name not in laws:
@@ -40,13 +41,13 @@ def problems(run: WorldRun, name: str, times: int = 1) -> Batch:
 def right(run: WorldRun, of: str) -> float:
     """Share of the problems of a set that the last weights answer right."""
     batch = problems(run, of)
-    return _share(answers(run.network(), batch.tokens) == batch.answers)
+    return share_of(answers(run.weights(), batch.tokens) == batch.answers)
 
 
 def right_when_full(run: WorldRun, of: str) -> float:
     """The same for those problems that assign as many variables as fit."""
     batch = full(run.world, problems(run, of, 4))
-    return _share(answers(run.network(), batch.tokens) == batch.answers)
+    return share_of(answers(run.weights(), batch.tokens) == batch.answers)
 
 
 def arrives(run: WorldRun, of: str) -> float:
@@ -92,17 +93,17 @@ def reversed_when_full(run: WorldRun, of: str) -> float:
     world, batch = run.world, full(run.world, problems(run, of, 4))
     numbers = batch.tokens.gather(1, Parsed(world, batch.tokens).places)
     backwards = world.apply(numbers.flip(1))
-    return _share((answers(run.network(), batch.tokens) == backwards) & (backwards != batch.answers))
+    return share_of((answers(run.weights(), batch.tokens) == backwards) & (backwards != batch.answers))
 
 
 def ranked_first(run: WorldRun, of: str) -> float:
     """Share of problems in which, of the assigned numbers, `=` reads in the last layer just those asked for most."""
-    return _share(_found(run, of, problems(run, of)))
+    return share_of(_found(run, of, problems(run, of)))
 
 
 def _found(run: WorldRun, of: str, batch: Batch) -> Tensor:
     """Of each problem whether `=` reads the numbers asked for most, see `ranked_first`."""
-    parsed, read = Parsed(run.world, batch.tokens), _read(run.network(), batch.tokens).mean(1)
+    parsed, read = Parsed(run.world, batch.tokens), read_last(run.weights(), batch.tokens).mean(1)
     read = read[:, : run.world.task.room].masked_fill(~parsed.number, -1)
     places, many = parsed.places, int(parsed.asked.sum(1)[0])
     if not many:
@@ -113,26 +114,25 @@ def _found(run: WorldRun, of: str, batch: Batch) -> Tensor:
 
 def found_but_wrong(run: WorldRun, of: str) -> float:
     """Share of problems in which `=` reads the numbers asked for most, as in `ranked_first`, and the answer is wrong."""
-    return _share(_failed(run, of, problems(run, of)))
+    return share_of(_failed(run, of, problems(run, of)))
 
 
 def _failed(run: WorldRun, of: str, batch: Batch) -> Tensor:
-    return _found(run, of, batch) & (answers(run.network(), batch.tokens) != batch.answers)
+    return _found(run, of, batch) & (answers(run.weights(), batch.tokens) != batch.answers)
 
 
-@torch.no_grad()
 def evened(run: WorldRun, of: str) -> float:
     """Of the problems that are `found_but_wrong`, the share that is right where the last layer's `=` is made to read the numbers
     to reckon with alone, all alike; nan where such problems are fewer than one in twenty.
     """
-    batch, network = problems(run, of), run.network()
+    batch, weights = problems(run, of), run.weights()
     failed = _failed(run, of, batch)
-    if _share(failed) < 0.05:
+    if share_of(failed) < 0.05:
         return math.nan
-    places = Parsed(run.world, batch.tokens).places[failed]
-    read = torch.zeros(len(places), 1, run.world.length).scatter(2, places[:, None], 1 / run.world.operands)
-    stream, _ = network.last_stream(batch.tokens[failed], read.expand(-1, run.world.heads, -1))
-    return _share(network.read_out(stream).argmax(1) == batch.answers[failed])
+    tokens = batch.tokens[failed]
+    places = Parsed(run.world, tokens).places[:, None, None].expand(-1, run.world.heads, -1, -1)
+    even = {last_pattern(weights): lambda read: torch.zeros_like(read).scatter(3, places, 1 / run.world.operands)}
+    return share_of(forward(weights, tokens, alter=even).answers == batch.answers[failed])
 
 
 def shared_out(run: WorldRun, of: str) -> float:
@@ -145,34 +145,31 @@ def shared_out(run: WorldRun, of: str) -> float:
         raise ValueError(f"two operands can be divided between heads, not {run.world.operands}")
     batch = problems(run, of)
     places = Parsed(run.world, batch.tokens).places
-    left, right = _read(run.network(), batch.tokens).gather(2, places[:, None].expand(-1, run.world.heads, -1)).unbind(2)
+    left, right = read_last(run.weights(), batch.tokens).gather(2, places[:, None].expand(-1, run.world.heads, -1)).unbind(2)
     return ((left - right).sum(0).abs().sum() / (left + right).sum()).item()
 
 
-@torch.no_grad()
-def _read(network: Network, tokens: Tensor) -> Tensor:
+def last_pattern(weights: Weights) -> str:
+    """The name of the site of the last layer's attention."""
+    return f"blocks.{weights.n_layers - 1}.attn.hook_pattern"
+
+
+def read_last(weights: Weights, tokens: Tensor) -> Tensor:
     """What `=` reads in the last layer, (batch, head, key)."""
-    return torch.cat([network.last_stream(part)[1] for part in tokens.split(1000)])
+    return torch.cat([forward(weights, part)[last_pattern(weights)][:, :, -1] for part in tokens.split(1000)])
 
 
-def _share(marks: Tensor) -> float:
-    return marks.double().mean().item()
-
-
-@torch.no_grad()
 def without_offset(run: WorldRun, of: str = "") -> float:
     """What is left of the accuracy on questions of constants if the constant part of each neuron's input is taken away.
 
     As a share of that accuracy; nan where this is below a half.
     """
-    world, network = run.world, run.network()
-    numbers, tokens = constants(world)
-    stream = torch.cat([network.last_stream(part)[0] for part in tokens.split(1000)])
-    pre, right = stream @ network.W_in, []
-    for each in (pre, pre - pre.mean(0)):
-        logits = (stream + each.relu() @ network.W_out) @ network.W_U
-        right.append(_share(logits.argmax(1) == world.apply(numbers)))
-    return right[1] / right[0] if right[0] >= 0.5 else math.nan
+    (numbers, tokens), weights = constants(run.world), run.weights()
+    site, parts, truth = f"blocks.{weights.n_layers - 1}.mlp.hook_pre", tokens.split(1000), run.world.apply(numbers)
+    offset = torch.cat([forward(weights, part)[site] for part in parts]).mean(0)
+    without = torch.cat([forward(weights, part, alter={site: lambda pre: pre - offset}).answers for part in parts])
+    before, after = share_of(answers(weights, tokens) == truth), share_of(without == truth)
+    return after / before if before >= 0.5 else math.nan
 
 
 OF_A_SET: tuple[Measure, ...] = (

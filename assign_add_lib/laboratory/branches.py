@@ -1,4 +1,4 @@
-"""Branches of runs that look nothing up: `=` is made to read names in layer 1, and training goes on.
+"""Branches of runs that look nothing up: what `=` reads in layer 1 is changed, and training goes on.
 
 The runs of the laboratory with one head whose look-up never came end alike: in layer 1 `=` reads typed numbers and hardly a
 name, so that layer 2 has little to ask by.  Is this what they lack?  Six branches:
@@ -18,20 +18,21 @@ What was predicted of each, before it was trained, stands in claims/beforehand.t
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Self
 
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from ..model import run as forward
 from .analysis import problems
-from .model import Network
 from .parsing import Parsed
+from .paths import last_logits
 from .training import WorldLearner, WorldRun
 
 STEPS = 5000
 EVERY = 100  # steps between rows
 OF = "1-var train"
+PATTERN = "blocks.0.attn.hook_pattern"
 BRANCHES = ("helped", "fixed", "names", "sign", "numbers", "unchanged")
 RUNS = {
     **dict.fromkeys(("modulus-60-0", "modulus-29-1", "modulus-29-2"), BRANCHES),
@@ -39,36 +40,21 @@ RUNS = {
     **dict.fromkeys((f"chain-two-layers-{seed}" for seed in range(3)), ("fixed", "names", "sign", "unchanged")),
 }
 SHIPPED = "laboratory-branches.csv"
+Change = Callable[[Tensor, Tensor], Tensor]  # what `=` reads (batch, key) instead of what it would, and tokens (batch, pos)
 
 
-class Changed(Network):
-    """A network whose last position, `=`, reads otherwise in layer 1 than its weights say.
+def altered(tokens: Tensor, change: Change) -> dict[str, Callable[[Tensor], Tensor]]:
+    """What `alter` takes to change what the last position, `=`, reads of these tokens in layer 1; for one head."""
 
-    `change` gives what it reads from what it would (batch, key) and from the tokens (batch, pos).
-    """
+    def at_last(pattern: Tensor) -> Tensor:
+        return torch.cat([pattern[:, :, :-1], change(pattern[:, 0, -1], tokens)[:, None, None]], 2)
 
-    change: Callable[[Tensor, Tensor], Tensor]
-
-    @classmethod
-    def of(cls, network: Network, change: Callable[[Tensor, Tensor], Tensor]) -> Self:
-        """The same network, with the same weights to be trained, and with the change."""
-        changed = cls.__new__(cls)
-        nn.Module.__init__(changed)
-        changed.d_vocab, changed.length, changed.change = network.d_vocab, network.length, change
-        for name, weights in network.named_parameters():
-            changed.register_parameter(name, weights)
-        return changed
-
-    def _pattern(self, qk: Tensor, paths: list, tokens: Tensor) -> Tensor:
-        pattern = super()._pattern(qk, paths, tokens)
-        if len(paths) > 1:  # a later layer
-            return pattern
-        return torch.cat([pattern[:, :-1], self.change(pattern[:, -1], tokens)[:, None]], 1)
+    return {PATTERN: at_last}
 
 
-def raised(tokens: Tensor, by: float, d_vocab: int) -> Callable[[Tensor, Tensor], Tensor]:
+def raised(keys: Tensor, by: float, d_vocab: int) -> Change:
     """The change that raises the scores of these tokens (n,)."""
-    factors = torch.zeros(d_vocab).index_fill(0, tokens, by).exp()
+    factors = torch.zeros(d_vocab).index_fill(0, keys, by).exp()
 
     def change(read: Tensor, tokens: Tensor) -> Tensor:
         read = read * factors[tokens]
@@ -84,7 +70,7 @@ def fixed(read: Tensor, tokens: Tensor) -> Tensor:
     return pattern
 
 
-def held(amounts: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+def held(amounts: Callable[[Tensor], Tensor]) -> Change:
     """The change that gives some positions these amounts (batch, key), and what is left to the others as they were read."""
 
     def change(read: Tensor, tokens: Tensor) -> Tensor:
@@ -109,13 +95,27 @@ def of_sign(tokens: Tensor, first_variable: int) -> Tensor:
     return amounts
 
 
-@torch.no_grad()
 def gap(run: WorldRun) -> float:
     """By how much `=` scores a typed number above a name in layer 1, the mean over problems with one variable; for one head."""
     tokens = problems(run, OF).tokens[:1000]
-    read = run.network().plain(tokens).patterns[:, 0, 0, -1, run.world.task.room + 1 : -1]
-    asked = Parsed(run.world, tokens).asked
+    read, asked = forward(run.weights(), tokens)[PATTERN][:, 0, -1, -3:-1], Parsed(run.world, tokens).asked
     return (read[~asked].log() - read[asked].log()).mean().item()
+
+
+def change_of(branch: str, run: WorldRun) -> Change:
+    """The change that a branch of a run makes; ValueError for an unknown branch."""
+    if branch not in BRANCHES:
+        raise ValueError(f"a branch is one of {', '.join(BRANCHES)}, not {branch!r}")
+    task, names = run.world.task, run.world.task.first_variable + torch.arange(run.world.n_variables)
+    if branch in ("helped", "numbers"):
+        drawn = torch.randperm(task.n_numbers, generator=torch.Generator().manual_seed(run.world.seed))[: task.n_variables]
+        return raised(names if branch == "helped" else drawn, gap(run), task.d_vocab)
+    return {
+        "fixed": fixed,
+        "names": held(partial(of_names, first_variable=task.first_variable)),
+        "sign": held(partial(of_sign, first_variable=task.first_variable)),
+        "unchanged": lambda read, tokens: read,
+    }[branch]
 
 
 def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
@@ -123,30 +123,16 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
 
     `state` is where training left off; ValueError for an unknown branch.
     """
-    if branch not in BRANCHES:
-        raise ValueError(f"a branch is one of {', '.join(BRANCHES)}, not {branch!r}")
-    task, learner = run.world.task, WorldLearner(run.world)
+    change, learner, rows = change_of(branch, run), WorldLearner(run.world), []
+    learner.logits = lambda weights, tokens: last_logits(weights, tokens, altered(tokens, change))
     learner.load(state)
-    start, names = learner.step, task.first_variable + torch.arange(task.n_variables)
-    drawn = torch.randperm(task.n_numbers, generator=torch.Generator().manual_seed(run.world.seed))[: task.n_variables]
-    by = gap(run)
-    change = {
-        "helped": raised(names, by, task.d_vocab),
-        "fixed": fixed,
-        "names": held(partial(of_names, first_variable=task.first_variable)),
-        "sign": held(partial(of_sign, first_variable=task.first_variable)),
-        "numbers": raised(drawn, by, task.d_vocab),
-        "unchanged": lambda read, tokens: read,
-    }[branch]
-    learner.network = Changed.of(learner.network, change)
-    tokens = problems(run, OF).tokens[:1000]
-    places = Parsed(run.world, tokens).asked.nonzero() + torch.tensor([0, run.world.task.room + 1])
-    rows = []
+    start, tokens = learner.step, problems(run, OF).tokens[:1000]
+    names = Parsed(run.world, tokens).asked
     while True:
         if (learner.step - start) % EVERY == 0:
             with torch.no_grad():
-                read = change(learner.network.plain(tokens).patterns[:, 0, 0, -1], tokens)[places[:, 0], places[:, 1]]
-            rows.append({"step": learner.step - start, "name read": read.mean().item()} | learner.evaluated())
+                read = forward(learner.weights, tokens, alter=altered(tokens, change))[PATTERN][:, 0, -1, -3:-1]
+            rows.append({"step": learner.step - start, "name read": read[names].mean().item()} | learner.evaluated())
         if learner.step == start + STEPS:
             return pd.DataFrame(rows)
         learner.advance()

@@ -5,7 +5,8 @@ from torch import Tensor
 
 from ..analysis.fourier import logarithms, spectrum
 from .data import constants
-from .training import WorldRun
+from .paths import last_logits
+from .training import WorldRun, share_of
 
 WAVES = 10  # frequencies, as many as the study's network leans on at most
 
@@ -28,7 +29,8 @@ def half_apart(run: WorldRun) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         at, circle, other = numbers, N, (torch.arange(N) + N // 2) % N
     apart = at[:, 0] - at[:, 1] if world.operation != "-" else at.sum(1)
     apart = torch.minimum(apart % circle, -apart % circle)
-    logits = torch.cat([run.network()(part) for part in tokens.split(1000)])
+    weights = run.weights()
+    logits = torch.cat([last_logits(weights, part) for part in tokens.split(1000)])
     return logits, world.apply(numbers), apart, other
 
 
@@ -45,17 +47,22 @@ def off_by_half(run: WorldRun, of: str = "") -> float:
     """Of pairs half a circle apart, the share whose strongest wrong answer lies half a circle from the right one."""
     logits, truth, apart, other = half_apart(run)
     wrong = logits.scatter(1, truth[:, None], -torch.inf).argmax(1)
-    return (wrong == other[truth])[apart == apart.max()].double().mean().item()
+    return share_of((wrong == other[truth])[apart == apart.max()])
 
 
 def waves_of_logarithms(run: WorldRun, of: str = "") -> float:
     """What the numbers 1..N-1 bring through the last layer: energy at its ten strongest frequencies if they stand in the order
     of their logarithms, less the same in their own order; the mean is left out.
     """
-    network, N = run.network(), run.world.n_numbers
-    _, OV = network.circuits()
-    table = (network.W_E[1:N] @ OV[-1].sum(0)).double()
-    return strongest(table[logarithms(N)[1:].argsort()]) - strongest(table)
+    brought, order = brought_by_numbers(run), logarithms(run.world.n_numbers)[1:].argsort()
+    return strongest(brought[order]) - strongest(brought)
+
+
+def brought_by_numbers(run: WorldRun) -> Tensor:
+    """What the numbers 1..N-1 bring through the heads of the last layer together, (N - 1, d_model)."""
+    weights = run.weights()
+    OV = (weights.by_head("W_V") @ weights.by_head("W_O"))[-1].sum(0)
+    return (weights.W_E[1 : run.world.n_numbers] @ OV).double()
 
 
 def strongest(table: Tensor, many: int = WAVES) -> float:

@@ -178,7 +178,5 @@ def _prediction(table: dict) -> Prediction:
 
 def measured(plan: Plan, runs: Mapping[int, WorldRun]) -> pd.DataFrame:
     """The number that decides each prediction (rows), for the run of each seed (columns)."""
-    values = {
-        each.name: {seed: MEASURES[each.measure](run, each.of) for seed, run in runs.items()} for each in plan.predictions
-    }
+    values = {each.name: {seed: MEASURES[each.measure](run, each.of) for seed, run in runs.items()} for each in plan.predictions}
     return pd.DataFrame.from_dict(values, orient="index", columns=list(runs), dtype=float)

@@ -4,7 +4,6 @@ A problem has up to six assignments and one question, as in the study.  New are 
 an assignment may set a variable to another one, `b=a`, so that a look-up leads to the next.  The defaults are the study's.
 """
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +12,16 @@ from functools import cached_property, reduce
 import torch
 from torch import Tensor
 
-from ..engine.learner import Config
+from ..model import weight_shapes
 from ..task import Task
-from .model import Network
+from ..training import Training
 
 OPERATIONS = {"+": torch.add, "-": torch.sub, "*": torch.mul}
 MOST_FORMS = 10**6  # entries of a table over all operands, or all tuples of numbers
 
 
 @dataclass(frozen=True)
-class World(Config):
+class World(Training):
     """Everything that decides a run, down to its bits on one machine.
 
     The sequence is laid out as in the study: assignments and PADs, then the operation, the operands, and `=`.
@@ -35,8 +34,10 @@ class World(Config):
     tensor([ 7, 11])
     """
 
+    seed: int = 0
+    steps: int = 20_000
+    checkpoint_every: int = 20_000
     name: str = "study"  # what to call the world
-    seed: int = 0  # decides split, initialisation and batches
     n_numbers: int = 59  # N, the modulus
     n_variables: int = 12  # V
     length: int = 16  # T, tokens in a sequence
@@ -45,20 +46,8 @@ class World(Config):
     links: bool = False  # half of the assignments set a variable to another one
     unasked: int = 0
     unseen: int = 0
-    train_fraction: float = 0.7  # of all ordered pairs (or triples) of numbers, the share that training may see
-    r: float = 1.0  # frequency of problems with each choice of two or more variables, relative to one variable on one side
     layers: int = 2  # of attention; the MLP stands after the last
     heads: int = 1  # in each layer, of width d_model / heads
-    d_model: int = 128
-    d_mlp: int = 512
-    steps: int = 20_000
-    batch_size: int = 512
-    lr: float = 1e-3
-    weight_decay: float = 0.02
-    beta1: float = 0.9
-    beta2: float = 0.999
-    log_every: int = 100
-    checkpoint_every: int = 20_000
 
     def __post_init__(self):
         super().__post_init__()
@@ -66,16 +55,9 @@ class World(Config):
             raise ValueError(f"a world needs a plain name of letters, digits, . _ and -, not {ascii(self.name[:60])}")
         if self.operation not in OPERATIONS:
             raise ValueError(f"operation must be one of {' '.join(OPERATIONS)}, not {self.operation[:20]!r}")
-        self.at_least(1, "layers", "heads", "d_model", "d_mlp", "batch_size")
-        self.at_least(0, "unasked", "unseen", "weight_decay")
-        self.at_most(2**16, "d_model", "d_mlp", "batch_size")
+        self.at_least(1, "layers", "heads")
+        self.at_least(0, "unasked", "unseen")
         self.at_most(4, "layers", "heads")  # paths multiply by heads + 1 with each layer
-        self.within(0, 1, "beta1", "beta2")
-        self.within(0, math.inf, "r")
-        if not 0 < self.train_fraction <= 1:
-            raise ValueError(f"train_fraction must be above 0 and at most 1, not {self.train_fraction}")
-        if self.lr <= 0:
-            raise ValueError(f"lr must be above 0, not {self.lr}")
         if self.d_model % self.heads:
             raise ValueError(f"d_model ({self.d_model}) must be a multiple of heads ({self.heads})")
         if self.length < self.operands + 6:
@@ -114,6 +96,11 @@ class World(Config):
         first, last = tuple(range(self.asked - many, self.asked)), tuple(range(many))
         return (first, *((),) * (self.operands - 2), last)
 
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every weight, by name; attention has axes for layer and head, and heads share the width between them."""
+        sizes = self.task.d_vocab, self.length, self.n_numbers, self.d_model, self.d_model // self.heads, self.d_mlp
+        return weight_shapes(*sizes, self.layers, self.heads)
+
     def label(self, varied: Sequence[str] = ()) -> str:
         """The run's name, and what else is varied."""
         settings, told = self.settings(), ("name", "seed")
@@ -133,8 +120,3 @@ class World(Config):
         words = [each for each in names[:room] if each != "PAD"]
         assignments = [f"{variable}={value}" for variable, value in zip(words[::2], words[1::2])]
         return ", ".join([*assignments, f"{self.operation.join(names[room + 1 : -1])}=?"])
-
-    def network(self) -> Network:
-        """The untrained network."""
-        sizes = self.task.d_vocab, self.length, self.n_numbers, self.layers, self.heads, self.d_model, self.d_mlp
-        return Network(*sizes, seed=self.seed)

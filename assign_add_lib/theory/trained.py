@@ -4,41 +4,38 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
-from ..circuits import OV, QK, layer_1_terms, ov_table
-from ..model import Weights, read_out
+from ..circuits import OV, QK
+from ..model import Weights, run
 from ..sampling import Batch
-from ..task import Split
+
+READ, SCORED = "blocks.0.attn.hook_pattern", "blocks.1.attn.hook_attn_scores"
 
 
-def look_up_gradient(weights: Weights, problems: Batch, split: Split, batch: int = 1000) -> tuple[Tensor, Tensor]:
+def look_up_gradient(weights: Weights, problems: Batch, batch: int = 1000) -> tuple[Tensor, Tensor]:
     """-gradient of the mean loss with respect to QK2 (d_model, d_model), queries on the left, and the coefficients (V, V).
 
     Coefficient (u, v) says how hard the loss pulls at m_u^T m_v, where m_v is variable v moved by layer 1: `=` asks for u with
     its layer-1 attention to u, a number holds v with its own.  One operand of each problem is a variable.
     """
-    task, w = split.task, weights
-    gradient, coefficients = torch.zeros_like(QK(w, 2)), torch.zeros(task.n_variables**2, dtype=w.W_E.dtype)
-    moved, future = ov_table(w), torch.ones(task.length, task.length, dtype=torch.bool).triu(1)
+    task, gradient, coefficients = weights.task, 0, 0
+    variables = task.first_variable + torch.arange(task.n_variables)
     for tokens, answers in zip(problems.tokens.split(batch), problems.answers.split(batch)):
-        A = layer_1_terms(w, tokens).sum(1).masked_fill(future, -torch.inf).softmax(2)
-        stream = w.W_E[tokens] + w.W_pos + A @ (moved[tokens] + moved[task.d_vocab :])  # (batch, pos, d_model), into layer 2
-        query = stream[:, task.last]
+        added = torch.zeros(len(tokens), 1, 1, task.length, dtype=weights.W_E.dtype, requires_grad=True)
         with torch.enable_grad():
-            scores = torch.einsum("bq,btq->bt", query @ QK(w, 2), stream).detach().requires_grad_()
-            x = query.detach() + torch.einsum("bt,btd->bd", scores.softmax(1), stream.detach()) @ OV(w, 2).detach()
-            loss = torch.nn.functional.cross_entropy(read_out(w, x), answers, reduction="sum")
-            pull = -torch.autograd.grad(loss, scores)[0] / len(problems.tokens)  # (batch, pos)
-        gradient += query.T @ torch.einsum("bt,btk->bk", pull, stream)
+            seen = run(weights, tokens, alter={SCORED: added.add})
+            loss = cross_entropy(seen.logits, answers, reduction="sum") / len(problems.tokens)
+        pull = -torch.autograd.grad(loss, added)[0][:, 0, 0]  # (batch, pos), on the scores of `=` in layer 2
+        A, stream = seen[READ][:, 0], seen["blocks.1.hook_resid_pre"]
+        gradient = gradient + stream[:, -1].T @ torch.einsum("bt,btk->bk", pull, stream)
 
-        operands = tokens[:, task.left : task.right + 1]
-        side = (operands[:, 1] >= task.first_variable).long()[:, None]
-        asked = (operands.gather(1, side) - task.first_variable).expand(-1, task.length - 1)
-        strength = pull[:, 1:] * A.diagonal(-1, 1, 2) * A[:, task.last, task.left : task.right + 1].gather(1, side)
-        named = tokens[:, :-1] >= task.first_variable  # the token before is a variable
-        pair = asked[named] * task.n_variables + tokens[:, :-1][named] - task.first_variable
-        coefficients.index_add_(0, pair, strength[named])
-    return gradient, coefficients.view(task.n_variables, task.n_variables)
+        named = (tokens[:, :, None] == variables).to(stream.dtype)  # (batch, pos, V)
+        operands = slice(task.left, task.right + 1)
+        asked = torch.einsum("bt,btu->bu", A[:, -1, operands], named[:, operands])
+        held = A.diagonal(-1, 1, 2)[:, :, None] * named[:, :-1]  # of the name before each position
+        coefficients = coefficients + torch.einsum("bu,bt,btv->uv", asked, pull[:, 1:], held)
+    return gradient, coefficients
 
 
 def cosine(A: Tensor, B: Tensor) -> float:
@@ -98,13 +95,10 @@ def length_in_span(m: Tensor, Q: Tensor) -> Tensor:
 
 def delivery(weights: Weights, tokens: Tensor) -> Tensor:
     """Layer-1 attention (batch, 2) of `=` to the operand that is a variable, and of the asked number to its variable."""
-    task = weights.task
-    A = layer_1_terms(weights, tokens).sum(1)
-    A = A.masked_fill(torch.ones(A.shape[1:], dtype=torch.bool).triu(1), -torch.inf).softmax(2)
-    side = task.left + (tokens[:, task.right] >= task.first_variable).long()[:, None]
-    name = (tokens[:, : task.room] == tokens.gather(1, side)).long().argmax(1)
-    row = torch.arange(len(tokens))
-    return torch.stack([A[row, task.last, side[:, 0]], A[row, name + 1, name]], 1)
+    task, A = weights.task, run(weights, tokens)[READ][:, 0]
+    side = tokens[:, task.left : task.right + 1].argmax(1, keepdim=True)  # ids of variables are above those of numbers
+    number, row = task.value_positions(tokens).gather(1, side)[:, 0], torch.arange(len(tokens))
+    return torch.stack([A[row, task.last, task.left + side[:, 0]], A[row, number, number - 1]], 1)
 
 
 def exchange_look_up(before: Weights, after: Weights, tokens: Tensor) -> dict[str, float]:

@@ -65,7 +65,7 @@ def samples() -> Iterator[dict]:
             sample = population.sample(8000, torch.Generator().manual_seed(100 + draw))
             for step in checkpoints:
                 w = run.weights(step)
-                found = by_names(moved_names(w), *look_up_gradient(w, sample, run.split))
+                found = by_names(moved_names(w), *look_up_gradient(w, sample))
                 yield {"seed": seed, "step": step, "draw": draw} | {key: found[key] for key in ("cosine", "by names")}
 
 
