@@ -40,7 +40,7 @@ def world(args: argparse.Namespace) -> None:
     """Train worlds from their files with several seeds, measure what each predicts, and write its page; run it again to go on."""
     from .engine.cli import command_line
     from .laboratory.follow import follow
-    from .views.worlds import accuracies_of
+    from .views.figures.worlds import accuracies_of
 
     settings = {"jobs": args.jobs, "device": args.device, "progress": not args.quiet, "command": command_line()}
     for line in follow(args.files, args.folder, args.seed, accuracies_of, **settings):

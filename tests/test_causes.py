@@ -94,7 +94,7 @@ def test_without_the_block_or_with_its_columns_moved(run):
 @torch.no_grad()
 def test_mean_mlp_is_blind_and_exchanged_names_are_followed(run):
     assert causes.accuracy("0-var train", causes.mean_mlp)(run) < 0.05
-    assert causes.accuracy("1-var train", lambda run, tokens: [iv.read_values(tokens, run.task)])(run) == 1
+    assert causes.accuracy("1-var train", lambda run, tokens: iv.read_values(tokens, run.task))(run) == 1
     assert causes.names_exchanged(run) > 0.99
     assert (
         causes.interchange("layer 2's attention pattern at =")(run)

@@ -142,7 +142,7 @@ PAIRS = sorted((stem, dotted) for stem, name in DEFINED for dotted in PUBLIC.get
 
 
 def test_the_enumeration_finds_functions_classes_and_methods():
-    assert {"theory.forward.attention", "views.attention.attention"} == set(PUBLIC["attention"])
+    assert {"model.Pass.attention", "theory.forward.attention", "views.attention.attention"} == set(PUBLIC["attention"])
     assert set(PUBLIC["forward"]) == {"model.forward"}
     assert "task.Split.draw" in PUBLIC["draw"] and "task.Problem" in PUBLIC["Problem"]
     tree = ast.parse("class A:\n def b(self):\n  def c(): pass\nfor i in x:\n def d(): pass")

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 
-from ..laboratory.analysis import base
-from ..laboratory.training import WorldRun
-from .figures import accuracy_curves, use_style
+from ...laboratory.analysis import base
+from ...laboratory.training import WorldRun
+from .learn import accuracy_curves
+from .style import use_style
 
 
 def accuracies_of(runs: Mapping[int, WorldRun]) -> bytes:
