@@ -82,6 +82,7 @@ serve: book
 
 lint: $(READY)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/codespell
 
 browser:

@@ -50,9 +50,7 @@ def test_what_the_network_says_is_its_likeliest_answer(batch, table):
 def test_what_is_read_of_the_numbers_is_as_the_plain_forward_has_it(batch, table):
     attention = trace(Weights.init(seed=3), batch.tokens).pattern[:, 1, -1].double()
     for tokens, row, read in zip(batch.tokens.tolist(), attention.tolist(), table.itertuples()):
-        left, right = (
-            13 + side if tokens[13 + side] < 59 else tokens.index(tokens[13 + side]) + 1 for side in (0, 1)
-        )
+        left, right = (13 + side if tokens[13 + side] < 59 else tokens.index(tokens[13 + side]) + 1 for side in (0, 1))
         wanted = [row[left], row[right]]
         others = sum(row[i] for i in range(12) if tokens[i] < 59 and i not in (left, right))
         assert read.larger_share == pytest.approx(max(wanted) / sum(wanted), abs=1e-5)

@@ -19,8 +19,7 @@ def test_its_own_reading_is_the_network():
 def test_arms_on_one_row():
     pattern, two = torch.tensor([[0.1, 0.6, 0.2, 0.1]]), torch.tensor([[1, 2]])
     expected = {"own": pattern[0], "equalised": [0.1, 0.4, 0.4, 0.1]}
-    expected |= {"without rest": [0, 0.75, 0.25, 0], "half and half": [0, 0.5, 0.5, 0],
-                 "clean, uneven": [0, 0.75, 0.25, 0]}
+    expected |= {"without rest": [0, 0.75, 0.25, 0], "half and half": [0, 0.5, 0.5, 0], "clean, uneven": [0, 0.75, 0.25, 0]}
     for name, row in expected.items():
         assert torch.allclose(reading.ARMS[name](pattern, two)[0], torch.as_tensor(row)), name
 

@@ -142,7 +142,9 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage, said", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_checkpoints_are_refused_in_one_line(page, browser, damage, said):
-    answer = run(browser, f"""
+    answer = run(
+        browser,
+        f"""
       const edited = (bytes, old, fresh) => {{
         const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""), at = text.indexOf(old);
         [...fresh].forEach((letter, i) => (bytes[at + i] = letter.charCodeAt(0)));
@@ -150,7 +152,8 @@ def test_damaged_checkpoints_are_refused_in_one_line(page, browser, damage, said
       }};
       const damage = (bytes) => {{ {damage}; }};
       try {{ network.readWeights(damage(new Uint8Array(await file("seed-42", 3000))).buffer); }}
-      catch (error) {{ return error.message; }}""")
+      catch (error) {{ return error.message; }}""",
+    )
     assert said in answer and "\n" not in answer
 
 

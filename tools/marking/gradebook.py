@@ -129,9 +129,7 @@ def make_assignment(course: Course, book, name: str, package: str = "") -> Path:
 def graded_for(notebook) -> dict[str, tuple]:
     """For what the points of each cell are given, by its key: its text, its verdict, and for a check the function above it."""
     cells = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
-    return {
-        key: (cell.source, cell.get("outputs"), cells[key.removesuffix("-check")].source) for key, cell in cells.items()
-    }
+    return {key: (cell.source, cell.get("outputs"), cells[key.removesuffix("-check")].source) for key, cell in cells.items()}
 
 
 def handed_in(release, submission: Submission, verdicts: Verdicts):

@@ -232,9 +232,7 @@ def seed_generators(seed: int) -> None:
 def _package() -> dict:
     """The functions and classes of the book's package, by name."""
     modules = {name: module for name, module in sys.modules.items() if name.startswith("assign_add_lib") and module}
-    return {
-        f"{place}.{name}": each for place, module in modules.items() for name, each in vars(module).items() if callable(each)
-    }
+    return {f"{place}.{name}": each for place, module in modules.items() for name, each in vars(module).items() if callable(each)}
 
 
 def _serve(connection: Connection, shell) -> None:
