@@ -16,7 +16,7 @@ from .explorer import live, packed, saying
 from .page import is_static
 
 # each after what it imports
-MODULES = ("elements", "network", "words", "shelf", "gpt", "rows", "solvers", "card", "playground")
+MODULES = ("elements", "chance", "network", "words", "shelf", "gpt", "rows", "solvers", "card", "playground")
 MOST = 8  # examples of a row
 
 
