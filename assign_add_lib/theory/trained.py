@@ -32,9 +32,9 @@ def look_up_gradient(weights: Weights, problems: Batch, batch: int = 1000) -> tu
 
         named = (tokens[:, :, None] == variables).to(stream.dtype)  # (batch, pos, V)
         operands = slice(task.left, task.right + 1)
-        asked = torch.einsum("bt,btu->bu", A[:, -1, operands], named[:, operands])
+        asked = torch.einsum("bt,btv->bv", A[:, -1, operands], named[:, operands])
         held = A.diagonal(-1, 1, 2)[:, :, None] * named[:, :-1]  # of the name before each position
-        coefficients = coefficients + torch.einsum("bu,bt,btv->uv", asked, pull[:, 1:], held)
+        coefficients = coefficients + torch.einsum("bw,bt,btv->wv", asked, pull[:, 1:], held)
     return gradient, coefficients
 
 

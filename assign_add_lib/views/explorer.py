@@ -24,7 +24,7 @@ from .page import img_element, is_static, picture_of
 BY_HAND = "hand-built"  # what the network of `handmade` is called among the runs
 PARTS = ("run", "tokens", "changes", "attention", "score", "stream", "circle", "accuracy")
 # each after what it imports
-MODULES = ("elements", "network", "words", "problem", "interventions", "attention", "shelf", "pane", "explorer")
+MODULES = ("elements", "chance", "network", "words", "problem", "interventions", "attention", "shelf", "pane", "explorer")
 
 
 class Asked(NamedTuple):

@@ -15,7 +15,7 @@ from .explorer import live, packed, saying
 from .page import data_element, is_static
 
 # each after what it imports
-MODULES = ("elements", "network", "words", "shelf", "gpt", "rows", "solvers", "card", "playground")
+MODULES = ("elements", "chance", "network", "words", "shelf", "gpt", "rows", "solvers", "card", "playground")
 MOST = 8  # examples of a row
 
 

@@ -2,8 +2,11 @@
 
 import json
 import os
+import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
+from chromium import served
 from moved import former
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,3 +53,27 @@ def requests(browser):
 def errors(browser):
     """Every error in the console since the page was opened."""
     return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+@contextmanager
+def opened(browser, folder):
+    """Open a page beside which lie the modules of the live views, and what the folder holds; yields its address."""
+    shutil.copytree(ROOT / "assign_add_lib/views/live", folder, dirs_exist_ok=True)
+    (folder / "page.html").write_text("<!doctype html><link rel=icon href=data:,>", "utf-8")
+    with served(folder) as address:
+        show(browser, f"{address}/page.html")
+        yield address
+
+
+def run_script(browser, modules, body, *given):
+    """What an asynchronous piece of JavaScript returns on the page of `opened`, with modules by name and files of tensors."""
+    answer = browser.execute_async_script(f"""
+    const resolve = arguments[arguments.length - 1], given = [...arguments];
+    (async () => {{
+      const [{", ".join(modules)}] = await Promise.all({modules}.map((name) => import(`${{location.origin}}/${{name}}.js`)));
+      const file = async (name) => (await fetch(encodeURIComponent(`${{name}}.safetensors`))).arrayBuffer();
+      {body}
+    }})().then((value) => resolve({{ value }}), (error) => resolve({{ error: error.message }}));
+    """, *given)  # fmt: skip
+    assert "value" in answer, answer["error"]
+    return answer["value"]

@@ -1,10 +1,7 @@
-"""The live network on the built page: it reads problems, weights and what is wrong with them as the package does."""
+"""The live network on the built page: what a reader asks and changes, and what the page then says."""
 
-import json
-import random
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,148 +10,15 @@ from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
+from test_live_network import parsed, weights
 
-from assign_add_lib import Problem, handmade, load_run
+from assign_add_lib import Problem, load_run
 from assign_add_lib.analysis import interventions as iv
-from assign_add_lib.circuits import OV, variable_identity
-from assign_add_lib.model import Weights, forward, read_out, trace
-from assign_add_lib.model import run as run_network
-from assign_add_lib.sampling import evaluation_sets
+from assign_add_lib.circuits import variable_identity
+from assign_add_lib.model import Weights, forward, trace
 from assign_add_lib.task import KINDS
 from assign_add_lib.views.explorer import Asked, sentence
 from assign_add_lib.views.explorer import explorer as explorer_view
-
-CASES = json.loads((Path(__file__).parents[1] / "problems.json").read_text("utf-8"))
-RUNS = [("seed-42", 0), ("seed-42", 3000), ("seed-42", 30000), ("seed-0", 2000), ("seed-8", 30000), ("hand-built", 0)]
-
-
-@pytest.fixture(scope="module")
-def page(site, browser):
-    """A page of the book from which modules can be imported."""
-    show(browser, f"{site}/intro.html")
-    return site
-
-
-@pytest.fixture(scope="module")
-def tokens():
-    """1000 problems (problem, position) of all kinds, with trained and held-out pairs, variables and restricted ones."""
-    drawn = torch.cat([batch.tokens for batch in evaluation_sets(load_run("seed-42").split, size=125).values()])[:1000]
-    assert len(drawn) == 1000 and set(load_run("seed-42").task.kind_of(drawn).tolist()) == set(range(4))
-    return drawn
-
-
-def run(browser, body, *given):
-    """What an asynchronous piece of JavaScript returns, with the modules of the live network at hand."""
-    script = f"""
-    const resolve = arguments[arguments.length - 1], given = [...arguments];
-    (async () => {{
-      const base = document.querySelector("script[src*='book.js']").src;
-      const [network, problems] = await Promise.all(["network.js", "problem.js"].map((name) => import(new URL(name, base))));
-      const file = async (run, step) => (await fetch(new URL(
-        `runs/${{run}}/checkpoints/step-${{String(step).padStart(6, "0")}}.safetensors`, base))).arrayBuffer();
-      const load = async (...of) => network.readWeights(await file(...of));
-      {body}
-    }})().then((value) => resolve({{ value }}), (error) => resolve({{ error: error.message }}));
-    """
-    answer = browser.execute_async_script(script, *given)
-    assert "value" in answer, answer["error"]
-    return answer["value"]
-
-
-PARSED = """return given[0].map((text) => {
-  try { const it = problems.Problem.parse(text); return [String(it), it.answer, it.kind, it.tokens()]; }
-  catch (error) { return error.message; }
-});"""
-
-
-def parsed(text):
-    """What the package makes of a text."""
-    try:
-        problem = Problem.parse(text)
-    except ValueError as error:
-        return str(error)
-    return [str(problem), problem.answer, KINDS.index(problem.kind), problem.tokens().tolist()]
-
-
-def test_page_reads_problems_as_the_package_does(page, browser):
-    written = [text for text, *_ in CASES["accepted"]]
-    assert [found[:2] for found in run(browser, PARSED, written)] == [rest for _, *rest in CASES["accepted"]]
-    refused, said = zip(*CASES["refused"])
-    assert run(browser, PARSED, list(refused)) == list(said)
-
-
-def test_page_reads_garbled_problems_as_the_package_does(page, browser):
-    """Texts near the grammar, some of them problems."""
-    rng, texts = random.Random(0), []
-    for _ in range(3000):
-        text = list(rng.choice(CASES["accepted"])[0])
-        for _ in range(rng.randrange(4)):
-            place = rng.randrange(len(text) + 1)
-            text[place : place + rng.randrange(2)] = rng.choice(" ,;=+?\n\tabklmz0159'\"\\-\x1cé")
-        texts.append("".join(text))
-    ours = [parsed(text) for text in texts]
-    assert 500 < sum(isinstance(each, list) for each in ours) < 2500
-    assert run(browser, PARSED, texts) == ours
-
-
-def weights(name, step):
-    return handmade.weights() if name == "hand-built" else load_run(name).weights(step)
-
-
-@pytest.mark.parametrize("name, step", RUNS)
-def test_logits_are_those_of_the_package(page, browser, tokens, name, step):
-    found = run(browser, """const w = await load(given[0], given[1]);
-      return given[2].map((tokens) => [...network.trace(w, tokens).logits]);""", name, step, tokens.tolist())  # fmt: skip
-    ours = forward(weights(name, step), tokens)[:, -1]
-    assert (torch.tensor(found) - ours).abs().max() < 1e-3
-    assert torch.tensor(found).argmax(1).equal(ours.argmax(1))
-
-
-def test_every_intermediate_result_is_that_of_the_package(page, browser, tokens):
-    found = run(browser, """const w = await load("seed-42", 3000), result = {};
-      const acts = network.complete(w, network.trace(w, given[0]));
-      for (const [name, each] of Object.entries(acts)) {
-        result[name] = (Array.isArray(each) ? each : [each]).map((values) => Array.from(values, (x) => isFinite(x) ? x : "-inf"));
-      }
-      return result;""", tokens[-1].tolist())  # fmt: skip
-    ours = trace(weights("seed-42", 3000), tokens[-1:])
-    assert set(found) == set(ours._fields)
-    last = {name: getattr(ours, name)[:, -1] for name in ("mlp_in", "pre", "mlp_out", "logits")}
-    wanted = ours._asdict() | last | {"attn_out": torch.cat([ours.attn_out[0, 0], ours.attn_out[0, 1, -1:]])}
-    for name, each in found.items():
-        flat = torch.tensor([float(x) for layer in each for x in layer])
-        assert torch.allclose(flat, wanted[name].flatten(), atol=1e-3, rtol=1e-4), name
-
-
-DAMAGES = {
-    "cut at the end": ("return bytes.slice(0, -100)", "the checkpoint is damaged: it is cut short"),
-    "cut in the header": ("return bytes.slice(0, 100)", "the checkpoint is damaged: it is cut short"),
-    "empty": ("return bytes.slice(0, 0)", "the checkpoint is damaged: it is cut short"),
-    "longer": ("return new Uint8Array([...bytes, 0])", "the checkpoint is damaged: it is longer than its header says"),
-    "a page in its place": ("return new TextEncoder().encode('<!doctype html>' + ' '.repeat(999))", "it is cut short"),
-    "a header that is no JSON": ("bytes[8] = 0; return bytes", "the checkpoint is damaged: its header is no JSON"),
-    "a shape that its bytes do not fit": (
-        "return edited(bytes, '\"shape\":[74,', '\"shape\":[75,')", "W_E has no shape that fits its bytes"),
-    "a name that is not ours": ("return edited(bytes, '\"W_pos\"', '\"W_top\"')", "does not fit this network: W_pos is missing"),
-    "an infinite value": ("bytes.fill(0x7c, -2); return bytes", "holds a value that is no number"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("damage, said", DAMAGES.values(), ids=DAMAGES)
-def test_damaged_checkpoints_are_refused_in_one_line(page, browser, damage, said):
-    answer = run(
-        browser,
-        f"""
-      const edited = (bytes, old, fresh) => {{
-        const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""), at = text.indexOf(old);
-        [...fresh].forEach((letter, i) => (bytes[at + i] = letter.charCodeAt(0)));
-        return bytes;
-      }};
-      const damage = (bytes) => {{ {damage}; }};
-      try {{ network.readWeights(damage(new Uint8Array(await file("seed-42", 3000))).buffer); }}
-      catch (error) {{ return error.message; }}""",
-    )
-    assert said in answer and "\n" not in answer
 
 
 @pytest.fixture
@@ -453,50 +317,6 @@ def test_explorer_asks_for_one_checkpoint_and_no_other_host(explorer, site):
     assert len([url for url in asked if url.endswith(".safetensors")]) == 1
 
 
-def altered_as(settings, w, tokens):
-    """The same changes in the package."""
-    task, changes = w.task, []
-    if settings.get("numbers"):
-        changes.append(iv.make_uniform(1, task.assigned_numbers(tokens)))
-    if settings.get("equal"):
-        changes.append(iv.make_uniform(1, iv.at(tokens, task.last)))
-    if settings.get("ideal"):
-        changes.append(iv.read_values(tokens, task))
-    if settings.get("mlp"):
-        changes.append(iv.put("blocks.1.hook_mlp_out", iv.at(tokens, task.last), torch.zeros(1, 1, w.d_model)))
-    if "places" in settings:
-        changes.append(iv.add_to_scores(1, (settings["places"] - 1) * iv.position_term(w)))
-    if {"names", "shift"} & set(settings):
-        block = variable_identity(w).roll(settings.get("shift", 0), 1)
-        change = settings.get("names", 1) * iv.identity_term(w, tokens, block) - iv.identity_term(w, tokens)
-        changes.append(iv.add_to_scores_of_equal(change))
-    return iv.together(*changes)
-
-
-CHANGES = [{"numbers": 1}, {"equal": 1}, {"ideal": 1}, {"mlp": 1}, {"places": 0.5}, {"names": 0}, {"names": 2}, {"shift": 1},
-           {"names": 1.5, "shift": 5}, {"places": 0.25, "ideal": 1, "mlp": 1}]  # fmt: skip
-
-
-@pytest.mark.parametrize("settings", CHANGES, ids=str)
-def test_changes_are_those_of_the_package(page, browser, tokens, settings):
-    some = tokens[::5]
-    found = run(browser, """const w = await load("seed-42", 30000), task = new problems.Task();
-      const changes = await import(new URL("interventions.js", base));
-      const settings = { ...changes.untouched(), ...given[1] };
-      return given[0].map((ids) => [...network.trace(w, ids, changes.alteration(w, task, ids, settings)).logits]);""",
-      some.tolist(), settings)  # fmt: skip
-    w = weights("seed-42", 30000)
-    ours = run_network(w, some, altered_as(settings, w, some)).logits
-    assert (torch.tensor(found) - ours).abs().max() < 2e-3
-    assert (ours - forward(w, some)[:, -1]).abs().max() > 0.1  # it does change something
-
-
-def test_without_a_change_nothing_is_altered(page, browser):
-    assert run(browser, """const w = await load("seed-42", 30000), changes = await import(new URL("interventions.js", base));
-      const task = new problems.Task(), ids = problems.Problem.parse("a=1, a+a").tokens();
-      return changes.alteration(w, task, ids, changes.untouched()) === undefined;""")  # fmt: skip
-
-
 def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
     browser = explorer("?problem=a%3D3%2C+b%3D50%2C+a%2B4%3D%3F&shift=1")
     assert said(browser, "verdict") == "On a=3, b=50, a+4=? the network says 54, with probability above 0.99; right is 7 " \
@@ -514,11 +334,13 @@ def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
 
 
 def test_explorer_takes_accuracies_on_fresh_problems(explorer):
+    """As the script of the lecture for guests tells them."""
     browser = explorer("?names=0")
     browser.find_element(By.CSS_SELECTOR, "assign-add .more button:nth-of-type(2)").send_keys(Keys.ENTER)
     until(browser, lambda: said(browser, "more div").endswith("."))
     shares = [float(each) for each in re.findall(r"\d\.\d\d", said(browser, "more div"))]
-    assert len(shares) == 4 and shares[0] > 0.95 and max(shares[1:]) < 0.6
+    for share, least, most in zip(shares, (0.97, 0.05, 0.01, 0.33), (1, 0.17, 0.09, 0.49), strict=True):
+        assert least < share <= most  # with other numbers of assignments, 2-var has 0.18; packed, 0.28
 
 
 def test_two_networks_stand_beside_each_other(explorer):
@@ -563,17 +385,6 @@ def test_a_prediction_comes_before_the_answer(explorer):
     field.send_keys("1+2=?")
     until(browser, lambda: verdict.text.startswith("On 1+2=? the network says 3,") and "You said" not in verdict.text)
     assert not guess.is_displayed()  # one prediction opens all
-
-
-def test_what_the_page_says_of_its_examples_holds():
-    answers = {step: int(said_of(step, "c=1, b=17, a=42, b+19=?")[0].argmax()) for step in (1900, 30000)}
-    assert answers == {1900: (19 + 42) % 59, 30000: 36}
-    seen = {1900: (46, 0.26, 0.36), 2100: (24, 0.42, 0.26), 2500: (24, 0.53, 0.07), 30000: (24, 0.34, 0.03)}
-    for step, (answer, *weights_read) in seen.items():
-        odds, read = said_of(step, "f=49, c=12, f+34=?")
-        assert odds.argmax() == answer and near(read[1, 15, [1, 3]], *weights_read)
-    metrics = load_run("seed-42").metrics.loc[1900]
-    assert metrics["0-var train"] == 1 and metrics["1-var train"] == pytest.approx(0.56, abs=0.005)
 
 
 def slowed(browser, pattern):
@@ -636,83 +447,6 @@ def test_print_shows_the_picture_alone(explorer):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert picture.is_displayed() and not live.is_displayed()
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def said_of(step, text, put=(), **changed):
-    """What the package says of a problem, tokens put in by position, after a change: probabilities, attention of both layers."""
-    w, tokens = weights("seed-42", step), Problem.parse(text).tokens()
-    for place, name in dict(put).items():
-        tokens[place] = w.task.names(torch.arange(w.task.d_vocab)).index(name)
-    odds = run_network(w, tokens[None], altered_as(changed, w, tokens[None])).logits[0].softmax(0)
-    return odds, trace(w, tokens[None]).pattern[0]
-
-
-def near(found, *quoted):
-    return found.tolist() == pytest.approx(quoted, abs=0.005)
-
-
-def test_what_chapter_1_says_of_its_example_holds():
-    text = "c=1, b=17, a=42, b+{}=?"
-    for variable in "defghijkl":
-        assert said_of(30000, text.format(19), {13: variable})[0].argmax() == 38
-        assert variable in "hfk" or said_of(30000, text.format(5), {13: variable})[0].argmax() != 10
-    assert said_of(30000, text.format(19), {13: "d"})[0][38] > 0.99
-
-
-def test_what_chapter_3_says_of_its_example_holds():
-    odds, read = said_of(1500, "d=30, g=12, g+7=?")
-    assert near(odds[[37, 42, 19]], 0.51, 0.40, 0.01) and near(read[0, 15, 14:15], 0.93) and read[0, 15, 13] < 0.01
-    assert (said_of(1500, "d=30, g=12, d+7=?")[0][[37, 42]] - odds[[37, 42]]).abs().max() < 0.001
-    odds, read = said_of(1900, "d=30, g=12, g+7=?")
-    assert odds.argmax() == 19 and near(read[0, 15, 13:14], 0.44) and said_of(1900, "d=30, g=12, d+7=?")[0].argmax() == 42
-
-
-def test_what_chapter_5_says_of_its_example_holds():
-    _, read = said_of(30000, "h=30, b=8, f=8, d=51, f+d=?")
-    assert near(read[1, 15, 5:6], 0.38) and read[1, 15, 3] < 0.01
-    odds, read = said_of(30000, "h=30, b=17, f=8, d=51, f+d=?", {2: "f"})
-    assert odds.argmax() == 0 and near(read[1, 15, [5, 3, 7]], 0.31, 0.25, 0.25)
-
-
-def test_what_chapter_9_says_of_its_example_holds():
-    assert said_of(30000, "e=8, f=31, e+20=?")[0].argmax() == 28
-    for text, answer, odds in (("f=31, e+20", 51, 1), ("d=11, e+20", 28, 0.73), ("f=31, b=40, c=2, e+b", 33, 0.76)):
-        found = said_of(30000, f"e=8, {text}=?", shift=1)[0]
-        assert found.argmax() == answer and near(found.max()[None], odds)
-
-
-def test_what_chapter_10_says_of_its_example_holds():
-    odds, read = said_of(30000, "c=1, b=17, a=42, b+19=?", {3: "PAD"})
-    assert odds.argmax() == 38 and near(read[1, 15, 14:15], 0.61) and read[1, 15].sort().values[-2] < 0.1
-    assert said_of(30000, "c=1, b=17, a=42, b+5=?", {3: "PAD"})[0].argmax() == 6
-    assert said_of(30000, "5+5=?")[0].argmax() != 10 and not load_run("seed-42").split.train_pairs[5, 5]
-    by_hand = handmade.weights()
-    tokens = torch.stack([Problem.parse(f"c=1, b=17, a=42, b+{number}=?").tokens() for number in range(59)])
-    tokens[:, 3] = by_hand.task.pad
-    assert forward(by_hand, tokens)[:, -1].argmax(1).equal(2 * torch.arange(59) % 59)
-
-
-def test_what_chapter_11_says_of_its_example_holds():
-    odds, read = said_of(8900, "k=5, c=20, 30+k=?")
-    assert odds.argmax() == 50 and near(odds[50:51], 0.56) and near(read[1, 15, 14:15], 0.99) and read[1, 15, 3] < 0.01
-    assert ((read[0, 14, [3, 13, 1]] - 0.2).abs() < 0.03).all()
-    follows = [said_of(8900, f"k=5, c={c}, 30+k=?")[0].argmax() == (30 + c) % 59 for c in (0, 1, 7, 13, 20, 33, 41, 58)]
-    assert sum(follows) >= 6
-    own, other, typed = torch.randint(0, 59, (3, 400), generator=torch.Generator().manual_seed(0))
-    w, each = weights("seed-42", 8900), zip(own.tolist(), other.tolist(), typed.tolist())
-    tokens = torch.stack([Problem.parse(f"k={a}, c={b}, {c}+k=?").tokens() for a, b, c in each])
-    acts = trace(w, tokens)
-    for unread, right, wrong in (([], 0.445, 0.448), ([3], 0.948, 0.010), ([1], 0.010, 0.935)):
-        pattern = acts.pattern[:, 0].clone()
-        pattern[:, 14, unread] = 0
-        stream = acts.resid_pre + pattern @ acts.resid_pre @ OV(w, 1)
-        read = acts.pattern[:, 1, 15:] @ stream @ OV(w, 2)
-        answers = read_out(w, stream[:, 15] + read[:, 0]).argmax(1)
-        shares = torch.stack([(operand + typed) % 59 == answers for operand in (own, other)]).double().mean(1)
-        assert near(shares, right, wrong)
-    assert said_of(9100, "k=5, c=20, 30+k=?")[0].argmax() == 35
-    beside = [said_of(step, "k=5, l=20, 30+k=?")[0] for step in (9100, 9300, 9900)]
-    assert [int(each.argmax()) for each in beside] == [35, 50, 35] and near(beside[0].max()[None], 0.31)
 
 
 def test_an_output_of_a_notebook_answers_without_the_site(browser, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 import torch
-from browsing import ROOT, errors, requests, show
+from browsing import ROOT, errors, opened, requests, run_script, show
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -64,12 +64,9 @@ def networks():
 def modules(browser, networks, tmp_path_factory):
     """A page from which the modules can be imported, with the networks beside it."""
     folder = tmp_path_factory.mktemp("modules")
-    shutil.copytree(LIVE, folder, dirs_exist_ok=True)
-    (folder / "page.html").write_text("<!doctype html><link rel=icon href=data:,>", "utf-8")
     for name, (network, _) in networks.items():
         save_tensors(folder / f"{name}.safetensors", network.state_dict())
-    with served(folder) as address:
-        show(browser, f"{address}/page.html")
+    with opened(browser, folder) as address:
         yield address
 
 
@@ -77,17 +74,7 @@ def run(browser, address, body, *given):
     """What an asynchronous piece of JavaScript returns, with the modules at hand; they are those of the page of `modules`."""
     if not browser.current_url.startswith(address):
         show(browser, f"{address}/page.html")
-    answer = browser.execute_async_script(f"""
-    const resolve = arguments[arguments.length - 1], given = [...arguments];
-    (async () => {{
-      const module = (name) => import(`${{location.origin}}/${{name}}.js`);
-      const [gpt, rows, solvers] = await Promise.all(["gpt", "rows", "solvers"].map(module));
-      const file = async (name) => (await fetch(encodeURIComponent(`${{name}}.safetensors`))).arrayBuffer();
-      {body}
-    }})().then((value) => resolve({{ value }}), (error) => resolve({{ error: error.message }}));
-    """, *given)  # fmt: skip
-    assert "value" in answer, answer["error"]
-    return answer["value"]
+    return run_script(browser, ["gpt", "rows", "solvers"], body, *given)
 
 
 @pytest.mark.parametrize("name", [*map(str, SIZES), *SHIPPED])

@@ -3,20 +3,20 @@
 // With `address`, what is asked stands in the page's address, so that a link shows it again.
 // With `predict`, the reader first says a number, and then sees what the network says.
 // What stands in it is for readers without scripts and for print; a sentence of class `said` is what its network says of its problem.
+import { chance } from "./chance.js";
 import { afterPaint, make } from "./elements.js";
 import { SETTINGS } from "./interventions.js";
 import { Pane } from "./pane.js";
-import { KINDS, Problem, Task } from "./problem.js";
+import { KINDS, Problem, STUDY } from "./problem.js";
 import { shelfOf } from "./shelf.js";
 
-const TASK = new Task();
 const FRESH = 500; // problems of each kind on which an accuracy is taken
 const PROBLEM = "c=1, b=17, a=42, b+19=?"; // where none is asked
 const LONGEST = 300; // letters of a problem
 const ALL = "run tokens changes attention score stream circle accuracy";
 const NAMES = ["run", "step", ...Object.keys(SETTINGS)]; // what distinguishes a network
 
-const option = (id) => make("option", { value: id, text: TASK.names[id] });
+const option = (id) => make("option", { value: id, text: STUDY.names[id] });
 
 class AssignAdd extends HTMLElement {
   #shelf = null;
@@ -70,11 +70,11 @@ class AssignAdd extends HTMLElement {
     const shows = this.#shows, part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     const draws = KINDS.map((kind, index) => {
       const button = make("button", { type: "button", text: kind });
-      button.addEventListener("click", () => this.#ask(String(Problem.draw(index, TASK)), false));
+      button.addEventListener("click", () => this.#hold(Problem.draw(index).tokens(chance()), true));
       return button;
     });
     const guess = make("form", { class: "guess" }, make("label", { text: `What will ${both ? "the second network" : "it"} say? ` },
-      part("prediction", "input", { type: "number", min: 0, max: TASK.numbers - 1, required: "" })), make("button", { text: "Reveal" }), "(a number from 0 to 58)");
+      part("prediction", "input", { type: "number", min: 0, max: STUDY.numbers - 1, required: "" })), make("button", { text: "Reveal" }), `(a number from 0 to ${STUDY.numbers - 1})`);
     guess.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#revealed = guess.hidden = true;
@@ -89,7 +89,7 @@ class AssignAdd extends HTMLElement {
       make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
       make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
       part("error", "p", { class: "error", role: "status" }),
-      ...(shows.has("tokens") ? [part("tokens", "div", { class: "tokens", role: "group", "aria-label": "The sixteen tokens" })] : []),
+      ...(shows.has("tokens") ? [part("tokens", "div", { class: "tokens", role: "group", "aria-label": `The ${STUDY.length} tokens` })] : []),
       ...(this.#revealed ? [] : [guess]),
       part("panes", "div", { class: "panes" }),
       make("div", { class: "more" }, part("second", "button", { type: "button" }),
@@ -109,7 +109,7 @@ class AssignAdd extends HTMLElement {
   /** Put one more network on the page, a run, a step and settings by name; returns what fetches its weights. */
   #open({ run, step, ...settings }) {
     const place = this.#panes.length ? " 2" : "";
-    const pane = new Pane(TASK, this.#shelf, this.#shows, place ? "second network" : "first network", {
+    const pane = new Pane(STUDY, this.#shelf, this.#shows, place ? "second network" : "first network", {
       changed: () => this.#show(),
       chosen: (...cell) => this.#choose(...cell),
       fault: (of, line) => {
@@ -132,10 +132,10 @@ class AssignAdd extends HTMLElement {
 
   /** Take what a link or the page asks; where that is no problem, say why and take the usual one. */
   #begin(tokens, text) {
-    const ids = tokens?.split(" ").map((name) => TASK.names.indexOf(name));
+    const ids = tokens?.split(" ").map((name) => STUDY.names.indexOf(name));
     if (!ids) this.#ask(text.slice(0, LONGEST), false);
-    else if (ids.length === TASK.length && !ids.includes(-1)) this.#hold(ids, true);
-    else this.#fault("problem", `the link does not name ${TASK.length} tokens of this task`);
+    else if (ids.length === STUDY.length && !ids.includes(-1)) this.#hold(ids, true);
+    else this.#fault("problem", `the link does not name ${STUDY.length} tokens of this task`);
     if (this.#ids) return;
     const fault = this.#faults.get("problem");
     this.#ask(this.hasAttribute("address") ? PROBLEM : this.getAttribute("problem"), false);
@@ -147,7 +147,7 @@ class AssignAdd extends HTMLElement {
     clearTimeout(this.#late);
     if (!typing) this.text.value = text;
     try {
-      this.#hold(Problem.parse(text, TASK).tokens());
+      this.#hold(Problem.parse(text, STUDY).tokens());
     } catch (error) {
       this.text.ariaInvalid = "true";
       this.live.classList.add("stale");
@@ -160,7 +160,7 @@ class AssignAdd extends HTMLElement {
   #hold(ids, spell = false) {
     clearTimeout(this.#late);
     this.#ids = ids;
-    this.#chosen = { layer: 1, query: TASK.last, key: null };
+    this.#chosen = { layer: 1, query: STUDY.last, key: null };
     this.#guess = "";
     if (spell) this.text.value = this.#problem()[0]?.toString() ?? ""; // where there is none, the verdict says why
     this.text.ariaInvalid = "false";
@@ -171,7 +171,7 @@ class AssignAdd extends HTMLElement {
   /** The problem that the tokens spell, or what keeps them from it. */
   #problem() {
     try {
-      return [Problem.fromTokens(this.#ids, TASK), ""];
+      return [Problem.fromTokens(this.#ids, STUDY), ""];
     } catch (error) {
       return [null, error.message];
     }
@@ -201,7 +201,7 @@ class AssignAdd extends HTMLElement {
   #showRest = afterPaint(() => {
     if (!this.#ids) return;
     this.#showTokens();
-    const said = this.#panes.filter((pane) => pane.acts);
+    const said = this.#panes.filter((pane) => pane.seen);
     if (!said.length) return;
     for (const pane of said) pane.show();
     const { layer, query, key } = this.#chosen;
@@ -216,7 +216,7 @@ class AssignAdd extends HTMLElement {
   /** Let all networks show one cell. */
   #choose(layer, query, key) {
     this.#chosen = { layer, query, key };
-    for (const pane of this.#panes) if (pane.acts) pane.choose(layer, query, key);
+    for (const pane of this.#panes) if (pane.seen) pane.choose(layer, query, key);
   }
 
   /** Put what is asked into the page's address: later, since browsers allow a page few changes of it in a short time. */
@@ -224,7 +224,7 @@ class AssignAdd extends HTMLElement {
     clearTimeout(this.#note);
     this.#note = setTimeout(() => {
       const packed = problem && String(problem.tokens()) === String(this.#ids);
-      const what = packed ? { problem: String(problem) } : { tokens: this.#ids.map((id) => TASK.names[id]).join(" ") };
+      const what = packed ? { problem: String(problem) } : { tokens: this.#ids.map((id) => STUDY.names[id]).join(" ") };
       const sides = this.#panes.map((pane, i) => Object.entries(pane.state).map(([name, value]) => [i ? `${name}2` : name, value]));
       history.replaceState(null, "", `?${new URLSearchParams({ ...what, ...Object.fromEntries(sides.flat()) })}${location.hash}`);
     }, 300);
@@ -245,7 +245,7 @@ class AssignAdd extends HTMLElement {
     const select = make("select", { "aria-label": `token at position ${place}` });
     const fill = () => {
       const id = select.value;
-      if (select.length === 1) select.replaceChildren(...TASK.names.map((_, each) => option(each)));
+      if (select.length === 1) select.replaceChildren(...STUDY.names.map((_, each) => option(each)));
       select.value = id;
     };
     for (const event of ["pointerdown", "focus"]) select.addEventListener(event, fill);
@@ -255,7 +255,7 @@ class AssignAdd extends HTMLElement {
 
   /** The share right on fresh problems of each kind, the same for all networks; in pieces, so that the page stays alive. */
   async #measure() {
-    const asked = this.#ready.map(({ name, asker }) => ({ name, asker, right: KINDS.map(() => 0) }));
+    const below = chance(), asked = this.#ready.map(({ name, asker }) => ({ name, asker, right: KINDS.map(() => 0) }));
     if (!asked.length || this.#measuring) return;
     this.#measuring = true;
     this.measure.ariaDisabled = "true";
@@ -263,7 +263,7 @@ class AssignAdd extends HTMLElement {
     this.accuracy.replaceChildren();
     for (let done = 1; done <= FRESH; done++) {
       for (let kind = 0; kind < KINDS.length; kind++) {
-        const problem = Problem.draw(kind, TASK), ids = problem.tokens();
+        const problem = Problem.draw(kind, STUDY, below), ids = problem.tokens(below);
         for (const { asker, right } of asked) right[kind] += asker(ids) === problem.answer;
       }
       if (done % 10 === 0) {

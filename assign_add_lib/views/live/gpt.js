@@ -1,6 +1,6 @@
 // The network of rows of examples, for a page: computes what `companions.rules.model` computes, of weights in a safetensors file.
 // Vectors are rows, x @ W.  A matrix is a Float32Array, row after row; comments give its shape.
-import { plus, readTensors, scoresOf, softmax, times, valuesOf } from "./network.js";
+import { causalScores, plus, readTensors, softmax, times, valuesOf } from "./network.js";
 
 /** A matrix (m, n) turned over its diagonal, (n, m). */
 function transposed(x, n) {
@@ -61,7 +61,7 @@ export function traceRow(w, tokens) {
     const normed = normalised(resid, layer.attentionNorm); // (n, model)
     const ofHeads = layer.W_Q.map((W_Q, h) => {
       const [q, k, v] = [W_Q, layer.W_K[h], layer.W_V[h]].map((W) => times(normed, W, model, head)); // (n, head) each
-      const pattern = softmax(scoresOf(rotary(q, head), rotary(k, head), head), n); // (n query, n key)
+      const pattern = softmax(causalScores(rotary(q, head), rotary(k, head), head), n); // (n query, n key)
       resid = plus(resid, times(times(pattern, v, n, head), layer.W_O[h], head, model)); // (n, model)
       return pattern;
     });

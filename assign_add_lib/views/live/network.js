@@ -1,4 +1,4 @@
-// The network, for a page: reads the book's safetensors files and computes what `assign_add_lib.model.trace` computes.
+// The network, for a page: reads the book's safetensors files and computes what `assign_add_lib.model.run` computes.
 // Vectors are rows, x @ W.  A matrix is a Float32Array, row after row; comments give its shape.
 
 const LAYERS = 2;
@@ -104,13 +104,17 @@ export function times(x, W, d, m) {
 }
 
 /** The sum of two matrices of one shape. */
-export const plus = (x, y) => x.map((value, i) => value + y[i]);
+export function plus(x, y) {
+  const out = new Float32Array(x.length);
+  for (let i = 0; i < x.length; i++) out[i] = x[i] + y[i];
+  return out;
+}
 
 /** The place of the largest value. */
 export const largest = (values) => values.indexOf(Math.max(...values));
 
 /** Scores of all queries for all keys that they may see, q (n, d) and k (n, d) -> (n, n), -Infinity for what comes later. */
-export function scoresOf(q, k, d) {
+export function causalScores(q, k, d) {
   const n = q.length / d, scores = new Float32Array(n * n).fill(-Infinity);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
@@ -134,84 +138,119 @@ export function softmax(x, m) {
 }
 
 /** The products of a row x (d,) with each row of W (m, d) -> (m,). */
-const products = (x, W, d) => Float32Array.from({ length: W.length / d }, (_, i) => {
+export const products = (x, W, d) => Float32Array.from({ length: W.length / d }, (_, i) => {
   let sum = 0;
   for (let c = 0; c < d; c++) sum += x[c] * W[i * d + c];
   return sum;
 });
 
-const begun = new WeakMap(); // of a network, by token and place: what layer 1 makes of it before it reads others
+/** The names of all sites, in the order in which they arise: those of TransformerLens, which counts blocks from 0. */
+const SITES = [
+  "hook_embed", "hook_pos_embed",
+  ...["blocks.0", "blocks.1"].flatMap((block) => [
+    `${block}.hook_resid_pre`,
+    ...["q", "k", "attn_scores", "pattern", "v", "z"].map((part) => `${block}.attn.hook_${part}`),
+    `${block}.hook_attn_out`,
+  ]),
+  ...["hook_resid_mid", "hook_mlp_in", "mlp.hook_pre", "mlp.hook_post", "hook_mlp_out", "hook_resid_post"].map((each) => `blocks.1.${each}`),
+];
 
-/** Of each token at its place, a row: the stream, layer 1's query and key, and what layer 1 brings to those that read it. */
-function starts(w, tokens) {
-  const { model, head } = w.sizes, n = tokens.length;
+/** The sites before layer 1 reads anything. */
+const STARTS = ["hook_embed", "hook_pos_embed", "blocks.0.hook_resid_pre"];
+
+/** Of vectors (n, model): layer 1's queries and keys (n, head), and what layer 1 brings to those that read them (n, model). */
+function begin(w, resid) {
+  const { model, head } = w.sizes, [q, k, v] = [w.W_Q, w.W_K, w.W_V].map((W) => times(resid, W[0], model, head));
+  return [q, k, times(v, w.W_O[0], head, model)];
+}
+
+const begun = new WeakMap(); // of a network, by token and place: what `begin` makes of them
+
+/** What `begin` makes of a stream (n, model) that holds these tokens at their places. */
+function beginKnown(w, tokens, resid) {
+  const { model, head } = w.sizes, n = tokens.length, parts = [head, head, model].map((d) => new Float32Array(n * d));
   if (!begun.has(w)) begun.set(w, new Map());
-  const known = begun.get(w), row = (x, i) => x.subarray(i * model, (i + 1) * model);
-  const parts = [model, head, head, model].map((d) => new Float32Array(n * d));
+  const known = begun.get(w);
   tokens.forEach((token, place) => {
-    const which = token * n + place;
-    if (!known.has(which)) { // from one problem to the next most tokens stay
-      const resid = plus(row(w.W_E, token), row(w.W_pos, place));
-      const [q, k, v] = [w.W_Q, w.W_K, w.W_V].map((W) => times(resid, W[0], model, head));
-      known.set(which, [resid, q, k, times(v, w.W_O[0], head, model)]);
-    }
+    const which = token * n + place; // from one problem to the next most tokens stay
+    if (!known.has(which)) known.set(which, begin(w, resid.subarray(place * model, (place + 1) * model)));
     known.get(which).forEach((values, part) => parts[part].set(values, place * values.length));
   });
   return parts;
 }
 
 /**
- * The forward pass on the token ids of one problem, keeping what arises on the way by the names of `Activations`.
+ * The plain forward on the token ids of one problem, {logits, sites}, in which any site may be altered: the one way to change the network.
  *
- * The answer is read at the last position, the only one computed from layer 2's attention on; `complete` adds what others read there.
- * `alter(name, values, layer)`, where given, sees what arises at "scores", "pattern" and "mlp_out",
- * and returns what is to stand in its place; in layer 2 the last row alone is there.
+ * `alter` maps the name of a site to a function from what arises there, and from the sites before it, to what shall stand there
+ * instead; it leaves what it is given as it is.  Streams are (n, model), scores and patterns (n query, n key).  The answer is read
+ * at the last position, so in layer 2 only its query is computed, one row from there on; `complete` adds what others read.  The
+ * four sites inside of a head, hook_q, hook_k, hook_v and hook_z, (n, head), are kept only where `alter` or `keep` names them.
+ * An Error of one line for a name that is no site.
  */
-export function trace(w, tokens, alter = (name, values) => values) {
-  const { model, head, mlp, numbers } = w.sizes, n = tokens.length, last = n - 1;
-  const [resid_pre, q, k, brings] = starts(w, tokens); // (n, model), (n, head), (n, head), (n, model)
-  const scores = [alter("scores", scoresOf(q, k, head), 0), new Float32Array(n * n).fill(-Infinity)]; // (n query, n key) each
-  const pattern = [alter("pattern", softmax(scores[0], n), 0), new Float32Array(n * n)]; // (n query, n key) each
-  const attn_out = [times(pattern[0], brings, n, model)]; // (n, model)
-  const resid = plus(resid_pre, attn_out[0]), asks = times(resid.subarray(last * model), w.W_Q[1], model, head); // (n, model), (1, head)
-  const meets = products(asks, w.W_K[1], head); // (1, model): what it has in common with a key, before a token becomes one
-  scores[1].set(products(meets, resid, model).map((score) => score / Math.sqrt(head)), last * n);
-  scores[1] = alter("scores", scores[1], 1);
-  pattern[1].set(softmax(scores[1].subarray(last * n), n), last * n);
-  pattern[1] = alter("pattern", pattern[1], 1);
-  const read = times(pattern[1].subarray(last * n), resid, n, model); // (1, model)
-  attn_out.push(times(times(read, w.W_V[1], model, head), w.W_O[1], head, model)); // (1, model)
-  const mlp_in = plus(resid.subarray(last * model), attn_out[1]), pre = times(mlp_in, w.W_in, model, mlp); // (1, model), (1, mlp)
-  const mlp_out = alter("mlp_out", times(pre.map((value) => Math.max(value, 0)), w.W_out, mlp, model), 1); // (1, model)
-  const logits = times(plus(mlp_in, mlp_out), w.W_U, model, numbers); // (1, numbers)
-  return { resid_pre, scores, pattern, attn_out, mlp_in, pre, mlp_out, logits };
+export function run(w, tokens, alter = {}, keep = []) {
+  const { model, head, mlp, numbers } = w.sizes, n = tokens.length, sites = {};
+  const named = new Set([...Object.keys(alter), ...keep]), unknown = [...named].filter((name) => !SITES.includes(name)).sort();
+  if (unknown.length) throw new Error(`no site is called ${unknown[0]}; the sites are ${SITES.join(", ")}`);
+  const at = (name, values) => (sites[name] = Object.hasOwn(alter, name) ? alter[name](values, sites) : values);
+  const inside = (name, values) => (named.has(name) ? at(name, values) : values);
+
+  const embed = new Float32Array(n * model);
+  tokens.forEach((token, place) => embed.set(w.W_E.subarray(token * model, (token + 1) * model), place * model));
+  let resid = plus(at("hook_embed", embed), at("hook_pos_embed", w.W_pos.subarray(0, n * model))); // (n, model)
+
+  resid = at("blocks.0.hook_resid_pre", resid);
+  let [q, k, moved] = STARTS.some((name) => Object.hasOwn(alter, name)) ? begin(w, resid) : beginKnown(w, tokens, resid);
+  let scores = causalScores(inside("blocks.0.attn.hook_q", q), inside("blocks.0.attn.hook_k", k), head); // (n query, n key)
+  let pattern = softmax(at("blocks.0.attn.hook_attn_scores", scores), n); // (n query, n key)
+  pattern = at("blocks.0.attn.hook_pattern", pattern);
+  if (["blocks.0.attn.hook_v", "blocks.0.attn.hook_z"].some((name) => named.has(name))) {
+    const v = inside("blocks.0.attn.hook_v", times(resid, w.W_V[0], model, head)); // (n, head)
+    moved = times(inside("blocks.0.attn.hook_z", times(pattern, v, n, head)), w.W_O[0], head, model);
+  } else moved = times(pattern, moved, n, model);
+  resid = plus(resid, at("blocks.0.hook_attn_out", moved));
+
+  resid = at("blocks.1.hook_resid_pre", resid);
+  const reader = resid.subarray(-model); // (1, model), as all that follows has one row
+  q = inside("blocks.1.attn.hook_q", times(reader, w.W_Q[1], model, head));
+  if (named.has("blocks.1.attn.hook_k")) scores = products(q, at("blocks.1.attn.hook_k", times(resid, w.W_K[1], model, head)), head);
+  else scores = products(products(q, w.W_K[1], head), resid, model); // what the query meets in a vector, before that becomes a key
+  scores = at("blocks.1.attn.hook_attn_scores", scores.map((score) => score / Math.sqrt(head)));
+  pattern = at("blocks.1.attn.hook_pattern", softmax(scores, n));
+  let z;
+  if (named.has("blocks.1.attn.hook_v")) z = times(pattern, at("blocks.1.attn.hook_v", times(resid, w.W_V[1], model, head)), n, head);
+  else z = times(times(pattern, resid, n, model), w.W_V[1], model, head);
+  moved = times(inside("blocks.1.attn.hook_z", z), w.W_O[1], head, model);
+  resid = at("blocks.1.hook_resid_mid", plus(reader, at("blocks.1.hook_attn_out", moved)));
+
+  const pre = at("blocks.1.mlp.hook_pre", times(at("blocks.1.hook_mlp_in", resid), w.W_in, model, mlp)); // (1, mlp)
+  const post = at("blocks.1.mlp.hook_post", pre.map((value) => Math.max(value, 0)));
+  resid = plus(resid, at("blocks.1.hook_mlp_out", times(post, w.W_out, mlp, model)));
+  return { logits: times(at("blocks.1.hook_resid_post", resid), w.W_U, model, numbers), sites };
 }
 
-/** Fill in what the queries before the last read in layer 2, which no answer needs. */
-export function complete(w, acts) {
-  if (acts.scores[1][0] > -Infinity) return acts; // it is there
-  const { model, head } = w.sizes, resid = plus(acts.resid_pre, acts.attn_out[0]), n = resid.length / model, end = (n - 1) * n;
+/** The same with the scores and the pattern of layer 2, (n query, n key), of all queries: of those before the last too, which no answer needs. */
+export function complete(w, seen) {
+  const { model, head } = w.sizes, resid = seen.sites["blocks.1.hook_resid_pre"], n = resid.length / model;
+  const names = ["blocks.1.attn.hook_attn_scores", "blocks.1.attn.hook_pattern"], [own, read] = names.map((name) => seen.sites[name]);
+  if (own.length > n) return seen; // they are there
   const [q, k] = [w.W_Q, w.W_K].map((W) => times(resid, W[1], model, head)); // (n, head) each
-  const scores = scoresOf(q, k, head).subarray(0, end);
-  acts.scores[1].set(scores);
-  acts.pattern[1].set(softmax(scores, n));
-  return acts;
+  const scores = causalScores(q, k, head), pattern = softmax(scores, n);
+  scores.set(own, (n - 1) * n);
+  pattern.set(read, (n - 1) * n);
+  return { ...seen, sites: { ...seen.sites, [names[0]]: scores, [names[1]]: pattern } };
 }
 
 /** Logits at the last position read off the stream: before layer 1, after it, after layer 2's attention, and after the MLP. */
-export function logitsAt(w, acts) {
-  const { model, numbers } = w.sizes, last = (x) => x.subarray(-model), start = last(acts.resid_pre);
-  const stages = [start, plus(start, last(acts.attn_out[0])), acts.mlp_in];
-  return [...stages.map((stream) => times(stream, w.W_U, model, numbers)), acts.logits];
+export function logitsAt(w, { sites }) {
+  const { model, numbers } = w.sizes, stages = ["blocks.0.hook_resid_pre", "blocks.1.hook_resid_pre", "blocks.1.hook_resid_mid", "blocks.1.hook_resid_post"];
+  return stages.map((stage) => times(sites[stage].subarray(-model), w.W_U, model, numbers));
 }
 
 /** A score as a sum over what query (rows) and key (columns) hold: token and place, in layer 2 also what layer 1 brought. */
-export function partsOf(w, acts, layer, query, key) {
-  const { model, head } = w.sizes, row = (x, i) => x.subarray(i * model, (i + 1) * model);
-  const held = (i) => {
-    const place = row(w.W_pos, i), token = row(acts.resid_pre, i).map((value, c) => value - place[c]);
-    return [token, place, row(acts.attn_out[0], i)].slice(0, layer + 2);
-  };
-  const [queries, keys] = [[w.W_Q, query], [w.W_K, key]].map(([W, i]) => held(i).map((part) => times(part, W[layer], model, head)));
+export function partsOf(w, { sites }, layer, query, key) {
+  const { model, head } = w.sizes, held = ["hook_embed", "hook_pos_embed", "blocks.0.hook_attn_out"].slice(0, layer + 2);
+  const [queries, keys] = [[w.W_Q, query], [w.W_K, key]].map(([W, i]) =>
+    held.map((site) => times(sites[site].subarray(i * model, (i + 1) * model), W[layer], model, head)));
   return queries.map((q) => keys.map((k) => q.reduce((sum, value, c) => sum + value * k[c], 0) / Math.sqrt(head)));
 }

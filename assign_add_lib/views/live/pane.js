@@ -1,8 +1,8 @@
 // One network, asked: which run and step it is, what is changed inside it, and all that it says of sixteen tokens.
 import { AttentionMaps } from "./attention.js";
 import { draw, make, table } from "./elements.js";
-import { SETTINGS, alteration, untouched } from "./interventions.js";
-import { complete, largest, logitsAt, partsOf, softmax, trace } from "./network.js";
+import { SETTINGS, alteration, changes, patternOf, scoresOf, untouched } from "./interventions.js";
+import { complete, largest, logitsAt, partsOf, run, softmax } from "./network.js";
 import { saying } from "./words.js";
 
 const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
@@ -12,9 +12,6 @@ const RANGE = [-45, 65]; // of the circle: what the logits of the shipped runs s
 
 /** A number with one digit after the point, and no -0.0. */
 const tenths = (value) => (Math.abs(value) < 0.05 ? 0 : value).toFixed(1);
-
-/** The settings that change something. */
-const changes = (settings) => Object.keys(SETTINGS).filter((name) => settings[name] !== SETTINGS[name].none);
 
 export class Pane {
   weights = null;
@@ -236,21 +233,21 @@ export class Pane {
   /** What says a number for any tokens, as this network now does. */
   get asker() {
     const { task, weights } = this, settings = { ...this.settings };
-    return (ids) => largest(trace(weights, ids, alteration(weights, task, ids, settings)).logits);
+    return (ids) => largest(run(weights, ids, alteration(weights, task, ids, settings)).logits);
   }
 
   /** The key that a query reads most. */
   mostRead(layer, query) {
     const n = this.task.length;
-    return largest(this.acts.pattern[layer].subarray(query * n, (query + 1) * n));
+    return largest(this.seen.sites[patternOf(layer + 1)].subarray(query * n, (query + 1) * n));
   }
 
   /** Say what it answers on these tokens: `words` names them, `right` is the answer, if they have one. */
   say(ids, words, right, remark) {
-    const { task, weights } = this, alter = alteration(weights, task, ids, this.settings);
-    this.acts = trace(weights, ids, alter);
-    const odds = softmax(this.acts.logits, task.numbers), answer = largest(odds);
-    const unchanged = alter ? ` Unchanged it says ${largest(trace(weights, ids).logits)}.` : "";
+    const { task, weights } = this;
+    this.seen = run(weights, ids, alteration(weights, task, ids, this.settings));
+    const odds = softmax(this.seen.logits, task.numbers), answer = largest(odds);
+    const unchanged = changes(this.settings).length ? ` Unchanged it says ${largest(run(weights, ids).logits)}.` : "";
     this.verdict.replaceChildren(words, ...saying(odds, right), `${unchanged}${remark}`);
     this.verdict.dataset.right = String(answer === right);
     this.#said = { ids, answer, right };
@@ -259,25 +256,26 @@ export class Pane {
   /** Show what lies behind the answer that it gave last. */
   show() {
     const { ids, answer, right } = this.#said;
-    complete(this.weights, this.acts);
+    const { sites } = (this.seen = complete(this.weights, this.seen));
     if (this.patterns && !this.maps) {
       this.maps = new AttentionMaps(2, this.task.length, this.told.chosen);
       this.patterns.replaceWith(this.maps.root);
     }
     if (!this.below.isConnected) this.root.append(this.below);
-    this.maps?.show(this.acts.pattern, ids.map((id) => this.task.names[id]));
+    this.maps?.show([1, 2].map((layer) => sites[patternOf(layer)]), ids.map((id) => this.task.names[id]));
     if (this.lens) this.#showLens(right);
     if (this.circle) this.#showCircle(answer, right);
   }
 
   /** Say what one token reads of another, and of what its score is made. */
   choose(layer, query, key) {
-    const { task } = this, acts = complete(this.weights, this.acts), n = task.length, spot = query * n + key;
-    const parts = partsOf(this.weights, acts, layer, query, key), names = PARTS.slice(0, layer + 2);
-    const score = acts.scores[layer][spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
+    const { sites } = (this.seen = complete(this.weights, this.seen)), n = this.task.length, spot = query * n + key;
+    const [scores, pattern] = [scoresOf, patternOf].map((of) => sites[of(layer + 1)]);
+    const parts = partsOf(this.weights, this.seen, layer, query, key), names = PARTS.slice(0, layer + 2);
+    const score = scores[spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
     if (this.maps) {
-      const row = [query * n, (query + 1) * n], soft = softmax(acts.scores[layer].subarray(...row), n);
-      const set = soft.some((weight, place) => Math.abs(weight - acts.pattern[layer][row[0] + place]) > 0.005);
+      const row = [query * n, (query + 1) * n], soft = softmax(scores.subarray(...row), n);
+      const set = soft.some((weight, place) => Math.abs(weight - pattern[row[0] + place]) > 0.005);
       const by = Math.abs(changed) < 0.05 ? "" : `, of which ${changed.toFixed(1)} by the change`;
       this.maps.mark(layer, query, key);
       this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${tenths(score)}${by}${set ? "; the weight is set by a switch" : ""}.`;
@@ -289,7 +287,7 @@ export class Pane {
   }
 
   #showLens(right) {
-    const rows = logitsAt(this.weights, this.acts).map((logits, stage) => {
+    const rows = logitsAt(this.weights, this.seen).map((logits, stage) => {
       const odds = softmax(logits, this.task.numbers), best = largest(odds);
       return [STAGES[stage], String(best), odds[best].toFixed(2), right === null ? "" : odds[right].toFixed(2)];
     });
@@ -298,7 +296,7 @@ export class Pane {
   }
 
   #showCircle(answer, right) {
-    const N = this.task.numbers, { logits } = this.acts, most = Math.max(...logits), least = Math.min(...logits);
+    const N = this.task.numbers, { logits } = this.seen, most = Math.max(...logits), least = Math.min(...logits);
     const said = `Logits of the ${N} numbers on a circle. Longest: ${answer}.${right === null ? "" : ` The answer: ${right}.`}`;
     const drawing = draw("svg", { viewBox: "-130 -130 260 260", role: "img", "aria-label": said });
     const at = (number, radius) => [radius * Math.sin((2 * Math.PI * number) / N), -radius * Math.cos((2 * Math.PI * number) / N)];
@@ -314,6 +312,6 @@ export class Pane {
       }
     }
     drawing.append(draw("text", { x: 0, y: 8, class: "middle" }, String(answer)));
-    this.circle.replaceChildren(drawing, make("p", { class: "caption", text: `The 59 logits around a circle, from ${least.toFixed(1)} to ${most.toFixed(1)}; the dotted ring is 0, in brackets stands the right answer` }));
+    this.circle.replaceChildren(drawing, make("p", { class: "caption", text: `The ${N} logits around a circle, from ${least.toFixed(1)} to ${most.toFixed(1)}; the dotted ring is 0, in brackets stands the right answer` }));
   }
 }

@@ -1,4 +1,5 @@
-// Problems, for a page: the grammar, the token ids and the error sentences of `assign_add_lib.task`.
+// Problems, for a page: the grammar, the token ids and the error sentences of `assign_add_lib.task`, and the law of `assign_add_lib.sampling`.
+import { chance } from "./chance.js";
 
 export const KINDS = ["0-var", "1-var left", "1-var right", "2-var"];
 const EXAMPLE = "write it like c=1, b=17, b+19=?";
@@ -16,11 +17,19 @@ export class Task {
     });
   }
 
+  /** The variables that training puts on a side, 0 for the left and 1 for the right: all but the last there, or but the first here. */
+  variablesOn(side) {
+    const barred = Math.max(1, Math.floor(this.variables.length / 6));
+    return side ? this.variables.slice(barred) : this.variables.slice(0, -barred);
+  }
+
   /** The token id of a number or of a variable's name. */
   token(symbol) {
     return typeof symbol === "number" ? symbol : this.firstVariable + this.variables.indexOf(symbol);
   }
 }
+
+export const STUDY = new Task();
 
 /** A text as Python's ascii() writes it, in quotes. */
 function quoted(text) {
@@ -55,7 +64,7 @@ function symbolOf(text, task, where) {
 
 /** One problem: assignments [variable, number], and a left and a right operand, each a number or a variable's name. */
 export class Problem {
-  constructor(assignments, left, right, task = new Task()) {
+  constructor(assignments, left, right, task = STUDY) {
     Object.assign(this, { assignments, left, right, task });
     const assigned = assignments.map(([variable]) => variable);
     const twice = assigned.find((variable) => assigned.indexOf(variable) !== assigned.lastIndexOf(variable));
@@ -72,7 +81,7 @@ export class Problem {
   }
 
   /** Read a problem as people write it, `c=1, b=17, b+19=?`; an Error of one line says what was wrong. */
-  static parse(text, task = new Task()) {
+  static parse(text, task = STUDY) {
     if (/[^\x00-\x7f]/.test(text)) {
       const start = Array.from(text).slice(0, 40).join("");
       throw new Error(`the problem holds a character outside ASCII: ${quoted(start)}; ${EXAMPLE}`);
@@ -98,7 +107,7 @@ export class Problem {
   }
 
   /** Read a problem back from its token ids; an Error where they do not spell one. */
-  static fromTokens(ids, task = new Task()) {
+  static fromTokens(ids, task = STUDY) {
     const symbols = ids.map((id) => (id < task.numbers ? id : task.names[id])), assignments = [];
     for (const [place, sign] of [[task.room, "+"], [task.last, "="]]) {
       if (symbols[place] !== sign) throw new Error(`position ${task.room} must hold + and position ${task.last} must hold =`);
@@ -113,14 +122,21 @@ export class Problem {
     return new Problem(assignments, symbols[task.left], symbols[task.right], task);
   }
 
-  /** Draw a problem of a kind, with as many assignments as given or as many as chance will have. */
-  static draw(kind, task = new Task(), random = Math.random) {
-    const below = (n) => Math.floor(random() * n), asked = [kind === 1 || kind === 3, kind === 2 || kind === 3];
-    const least = asked[0] + asked[1], count = least + below(task.slots - least + 1), left = [...task.variables];
-    const assignments = Array.from({ length: count }, () => [left.splice(below(left.length), 1)[0], below(task.numbers)]);
-    const names = assignments.map(([variable]) => variable);
-    const operands = asked.map((variable) => (variable ? names.splice(below(names.length), 1)[0] : below(task.numbers)));
-    return new Problem(assignments, ...operands, task);
+  /**
+   * Draw a problem of a kind by the law of training, though of all pairs of numbers, of which each run was trained on others.
+   *
+   * The number of assignments is uniform, and at least that of the variables asked for; the others are distractors.
+   */
+  static draw(kind, task = STUDY, below = chance()) {
+    const number = () => below(task.numbers), take = (from) => from.splice(below(from.length), 1)[0];
+    const operand = (side) => (kind & (1 << side) ? take([...task.variablesOn(side)]) : number());
+    let [left, right] = [operand(0), operand(1)];
+    while (kind === 3 && left === right) [left, right] = [operand(0), operand(1)];
+    const assigned = [left, right].filter((each) => typeof each === "string"), count = Math.max(1 + below(task.slots), assigned.length);
+    const others = task.variables.filter((variable) => !assigned.includes(variable));
+    while (assigned.length < count) assigned.push(take(others));
+    const assignments = Array.from({ length: count }, () => [take(assigned), number()]); // in random order
+    return new Problem(assignments, left, right, task);
   }
 
   toString() {
@@ -143,10 +159,11 @@ export class Problem {
     return (typeof this.left === "string") + 2 * (typeof this.right === "string");
   }
 
-  /** Token ids, assignments packed to the left. */
-  tokens() {
-    const { task } = this, head = this.assignments.flatMap(([variable, number]) => [task.token(variable), number]);
-    const pads = Array(task.room - head.length).fill(task.pad);
-    return [...head, ...pads, task.plus, task.token(this.left), task.token(this.right), task.equal];
+  /** Token ids: assignments packed to the left, or, with chance, each PAD in any of the gaps around them. */
+  tokens(below = null) {
+    const { task, assignments } = this, n = assignments.length, pads = Array(n + 1).fill(0); // before each assignment, and after all
+    for (let pad = 2 * n; pad < task.room; pad++) pads[below ? below(n + 1) : n]++;
+    const head = pads.flatMap((many, slot) => [...Array(many).fill(task.pad), ...(slot < n ? [task.token(assignments[slot][0]), assignments[slot][1]] : [])]);
+    return [...head, task.plus, task.token(this.left), task.token(this.right), task.equal];
   }
 }

@@ -1,5 +1,6 @@
 // Rows of examples of a rule z = a x + b y modulo p, and what can be made of them: `companions.rules.solvers`, example by example.
 // A rule is [a, b], a question {x, y}, an example {x, y, z}.
+import { chance } from "./chance.js";
 
 /** What a rule says of a question. */
 export const answerOf = ([a, b], { x, y }, p) => (a * x + b * y) % p;
@@ -39,17 +40,6 @@ export function solveRule(examples, question, p) {
   const rule = two && rulesThatFit([one, two], p)[0], factor = one && factorOf(question, one, p);
   const z = rule ? answerOf(rule, question, p) : isOrigin(question) ? 0 : factor ? (factor * one.z) % p : null;
   return { one, two, rule, factor, z };
-}
-
-/** A source of chance that gives the same numbers for the same seed: a whole number below n each time (Mulberry32). */
-function chance(seed) {
-  let state = seed;
-  return (n) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % n;
-  };
 }
 
 /** A rule, a question and as many inputs as asked, each one of those given, as a seed has it. */
