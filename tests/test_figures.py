@@ -279,6 +279,14 @@ def test_neurons_and_fits_share_one_scale():
     assert [text.get_text() for text in figure.texts] == ["one", "two"]
 
 
+def test_curves_of_runs_hold_their_shares_and_mark_one():
+    shares = {"seed-42": {0: 0.1, 1: 1.0, 2: 0.4}, "seed-1": {0: 0.2, 1: 0.9, 2: 0.5}}
+    axes = figures.run_curves(shares, "times", ("quiet", "loud")).axes[0]
+    drawn = [line for line in axes.lines if len(line.get_xdata()) == 3]
+    assert [list(line.get_ydata()) for line in drawn] == [[20, 90, 50], [10, 100, 40]]  # the marked one on top
+    assert drawn[1].get_color() == figures.INK and words(axes)[:2] == ["quiet", "loud"]
+
+
 def test_interfering_waves_keep_their_shape_and_the_answer_is_marked():
     parts = {2: [1.0, -1.0, 0.5], 5: [0.25, 0.5, -0.5]}
     top, bottom = figures.interference(parts, [1.25, -0.5, 0.0], 0).axes
