@@ -10,7 +10,8 @@ from links import NUMBERED, anchor_of, read_links
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxRole
 
-PROMPTS = {"prompt_show": "Check these numbers", "prompt_hide": "Hide the check"}
+# what folds are called, by the tag of their cell; what others hold is code
+PROMPTS = {"check": ("Check these numbers", "Hide the check"), "hide-output": ("Show what it prints", "Hide what it prints")}
 
 
 def know_links(app, env, docnames):
@@ -50,8 +51,9 @@ def lead_back(app, doctree):
                 line += [nodes.Text("; " if number else ""), link]
             section.insert(section.first_child_matching_class(nodes.title) + 1, line)
     for cell in doctree.findall(nodes.container):
-        if "tag_check" in cell["classes"] and "prompt_show" in cell:
-            cell.attributes.update(PROMPTS)
+        for tag, (show, hide) in PROMPTS.items():
+            if f"tag_{tag}" in cell["classes"] and "prompt_show" in cell:
+                cell.attributes.update(prompt_show=show, prompt_hide=hide)
 
 
 def number_sections(app):
