@@ -79,6 +79,7 @@ MISTAKES = [
     ("breaks", 36, "as text"),
     ("breaks", "b=17, d+19=?", "never assigned"),
     ("breaks", "c=1, b=17, a=42, b+19=?", "which is right"),
+    ("breaks", "c=17, d=48, h=33, i=18, 33+33=?", "training never shows 33"),
 ]
 
 RIGHT = [
