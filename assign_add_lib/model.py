@@ -277,8 +277,9 @@ class Activations(NamedTuple):
 
 
 def trace(weights: Weights, tokens: Tensor) -> Activations:
-    """All that `run` holds at every position, with an axis for the layer and none for the head; for one head."""
-    seen = run(weights, tokens, whole=True)
+    """All that `run` holds at every position, by queries, keys and values, with an axis for the layer; for one head."""
+    inside = [site for site in site_names(weights.n_layers) if site.endswith(("_q", "_k", "_v", "_z"))]
+    seen = run(weights, tokens, keep=inside, whole=True)
     blocks, last = [f"blocks.{layer}" for layer in range(weights.n_layers)], f"blocks.{weights.n_layers - 1}"
     scores, pattern = (
         torch.cat([seen[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")

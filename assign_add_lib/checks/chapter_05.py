@@ -92,11 +92,12 @@ def same_variable(answer: Callable) -> None:
 
 
 @exercise
-def breaks(answer: str) -> None:
-    """Exercise 5.4: `answer` is a problem, as people write it, which the network of seed 42 gets wrong."""
-    expect(isinstance(answer, str), 'give the problem as text, such as "c=1, b=17, b+19=?"')
+def breaks(answer: Callable) -> None:
+    """Exercise 5.4: `answer()` is a problem, as people write it, which the network of seed 42 gets wrong."""
+    text = answer()
+    expect(isinstance(text, str), 'return the problem as text, such as "c=1, b=17, b+19=?"')
     try:
-        problem = Problem.parse(answer)
+        problem = Problem.parse(text)
     except ValueError as error:
         raise Wrong(f"this is no problem of the task: {error}") from error
     study = load_run("seed-42")

