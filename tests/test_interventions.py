@@ -11,7 +11,7 @@ from assign_add_lib.analysis.interventions import cleanly_read
 from assign_add_lib.circuits import variable_identity
 from assign_add_lib.model import forward, run, trace
 from assign_add_lib.sampling import evaluation_sets, training_population
-from assign_add_lib.task import STUDY
+from assign_add_lib.task import STUDY, Task
 
 LAST = STUDY.last
 
@@ -217,6 +217,9 @@ def test_full_problems():
     assert (STUDY.right_answers(tokens) != STUDY.right_answers(changed)).all()
     for row in tokens.tolist():
         assert len(set(row[0:12:2])) == 6 and len(set(row[1:12:2])) == 6
+    for task in (Task(3, 2, 8), Task(4, 4, 12)):  # too few slots, and too few numbers for all to differ
+        with pytest.raises(ValueError, match="full problems need three slots and more numbers than slots"):
+            iv.full_problems(5, generator, task)
 
 
 @pytest.fixture(scope="module")

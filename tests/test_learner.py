@@ -39,6 +39,11 @@ def test_a_config_comes_back_from_plain_values():
     assert TrainConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
+def test_equal_configs_are_equal_text():
+    """As the checksum of what decides a run is taken of the text."""
+    assert str(TrainConfig(lr=1, r=2).to_dict()) == str(TrainConfig(lr=1.0, r=2.0).to_dict())
+
+
 @pytest.mark.parametrize("entries, said", [({"speed": 3}, "speed"), ({"lr": None}, "lr")])
 def test_a_config_with_wrong_entries_is_refused(entries, said):
     with pytest.raises(ValueError, match=said):

@@ -39,6 +39,12 @@ def test_a_checkpoint_ahead_of_the_state_is_written_anew(tiny_runs, tiny_half):
     assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"])
 
 
+def test_metrics_ahead_of_the_state_are_measured_anew(tiny_runs, tiny_half):
+    """As a kill may leave them, too: they are written before the state."""
+    shutil.copy(tiny_runs["whole"] / "metrics.csv", tiny_half)
+    assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"])
+
+
 def test_a_run_under_another_config_is_refused(tiny_half, stopped):
     before = contents(tiny_half)
     with pytest.raises(ValueError, match=r"another config \(seed 1 -> 4, steps 8 -> 100\)"):

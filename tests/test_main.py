@@ -77,7 +77,11 @@ BAD = [
     ([*TRAIN, "--steps", "many"], "invalid int value: 'many'"),
     ([*TRAIN, "--train-fraction", "1e-9"], "leaves none of the 3481 pairs"),
     ([*TRAIN, "--n-numbers", "2"], "n_numbers must be a whole number of at least 3, not 2"),
+    ([*TRAIN, "--threads", "0"], "threads must be at least 1"),
     ([*TRAIN, "--momentum", "0.9"], "unrecognized arguments: --momentum 0.9"),
+    # with no jobs, so that nothing is trained where the setting is swallowed
+    (["sweep", "new", "--jobs", "0", "--book", "--r", "0.5"], "with --book only --seed can be chosen"),
+    (["sweep", "hypernetwork", "new", "--jobs", "0", "--given-code", "maybe"], "'maybe' is not true, false or true,false"),
     (["export"], "required: FOLDER"),
     (["export", "nowhere"], "there is no run nowhere"),
     (["export", "half"], "half is not finished: it stands at step 40"),

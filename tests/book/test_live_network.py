@@ -17,7 +17,7 @@ from assign_add_lib.circuits import variable_identity
 from assign_add_lib.engine.files import save_tensors
 from assign_add_lib.engine.folder import checkpoint_path
 from assign_add_lib.engine.manifest import shipped_file
-from assign_add_lib.model import forward, run, site_names
+from assign_add_lib.model import forward, run, site_names, trace
 from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.task import KINDS, STUDY, Split
 
@@ -126,6 +126,17 @@ def test_the_network_is_that_of_the_package(page, browser, tokens, name, step):
     ours = run(w, few, whole=True)
     for site in (iv.scores_of(2), iv.pattern_of(2)):  # of all queries
         torch.testing.assert_close(whole[site], ours[site].flatten(1), atol=1e-3, rtol=1e-4)
+
+
+def test_the_stream_is_read_as_numbers_at_four_stages(page, browser, tokens):
+    """Before layer 1, after it, after layer 2's attention, and after the MLP."""
+    w, few = weights("seed-42", 30000), tokens[::100]
+    found = script(browser, """const w = network.readWeights(await file("seed-42-30000"));
+      return given[0].map((tokens) => network.logitsAt(w, network.run(w, tokens)).map((each) => [...each]));""",
+      few.tolist())  # fmt: skip
+    acts = trace(w, few)
+    added = [acts.resid_pre[:, -1], acts.attn_out[:, 0, -1], acts.attn_out[:, 1, -1], acts.mlp_out[:, -1]]
+    torch.testing.assert_close(torch.tensor(found), torch.stack(added, 1).cumsum(1) @ w.W_U, atol=1e-3, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name, step", RUNS[1:3])
