@@ -94,6 +94,15 @@ def test_make_uniform(weights, tokens, plain, where, layer):
     close(run(weights, tokens, iv.make_uniform(layer, marked)).logits, by_hand(weights, tokens, pattern=even), plain)
 
 
+def test_rows_from(weights, tokens, plain):
+    rows = torch.randint(16, (30, 16), generator=torch.Generator().manual_seed(2))
+
+    def as_another(A, at):
+        return torch.stack([A[b, row] for b, row in enumerate(rows)]) if at == 1 else A
+
+    close(run(weights, tokens, iv.rows_from(1, rows)).logits, by_hand(weights, tokens, pattern=as_another), plain)
+
+
 @pytest.mark.parametrize("layer", [1, 2])
 @pytest.mark.parametrize("batched", [True, False])
 def test_add_to_scores(weights, tokens, plain, layer, batched):

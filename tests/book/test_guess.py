@@ -120,6 +120,7 @@ def test_a_guess_says_what_it_asks_and_what_is_right():
         "How many?\n\n[2,5]\n\n---\n\nTwo.",
         "Which?\n\na b c\n\n---\n\nThe first.",
         "Which?\n\n- [ ] This.\n  Why.\n- [ ] That.\n  Why.\n\n---\n\nNone.",
+        "Which?\n\n- [x] This.\n  Why.\n- [x] That.\n  Why.\n\n---\n\nBoth.",
         "Which?\n\n- [x] This.\n  Why.\n- [ ] That.\n\n---\n\nThis.",
         "Which?\n\n- [x] This.\nWhy.\n- [ ] That.\n  Why.\n\n---\n\nThis.",
     ],
