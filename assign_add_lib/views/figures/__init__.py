@@ -1,8 +1,6 @@
 """Figures that more than one chapter draws, or that are long to draw: by part of the book, over one style."""
 
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
-from .curves import run_curves
-from .dots import run_dots
 from .elsewhere import ANSWER_LOOKS, computation_graph, one_round, share_panels
 from .learn import block_matrix, held, vote_grids
 from .phases import loss_by_lever, place_maps, release_panels
@@ -16,6 +14,7 @@ from .read import (
     seed_curves,
     spectra,
 )
+from .runs import run_curves, run_dots
 from .style import (
     BLUE,
     GREEN,
