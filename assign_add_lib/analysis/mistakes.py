@@ -10,7 +10,7 @@ from ..task import Split
 
 
 @torch.no_grad()
-def mark(weights: Weights, batch: Batch, split: Split, chunk: int = 2000) -> pd.DataFrame:
+def mark(weights: Weights, batch: Batch, split: Split, chunk: int = 1000) -> pd.DataFrame:
     """One row a problem: what it asks, in which ways it is new to training, and what the network says.
 
     `left` and `right` name the operands, `number` for a constant; `x` and `y` are the numbers to add, `assignments`
@@ -23,9 +23,8 @@ def mark(weights: Weights, batch: Batch, split: Split, chunk: int = 2000) -> pd.
     task, tokens = split.task, split.task.check(batch.tokens)
     if weights.task != task:
         raise ValueError(f"the network is of {weights.task}, and the split of {task}")
-    passes = [run(weights, part) for part in tokens.split(chunk)]
-    logits = torch.cat([each.logits for each in passes])  # (batch, N)
-    attention = torch.cat([each.attention(2)[:, -1] for each in passes])  # (batch, pos)
+    seen = [(each.logits, each.attention(2)[:, -1]) for each in (run(weights, part) for part in tokens.split(chunk))]
+    logits, attention = map(torch.cat, zip(*seen))  # (batch, N) and (batch, pos)
     confidence, said = logits.softmax(1).max(1)
     places, assigned = task.value_positions(tokens), task.assigned_numbers(tokens)
     x, y = tokens.gather(1, places).unbind(1)
