@@ -19,11 +19,18 @@ from assign_add_lib.companions.rules.training import SHOTS
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.laboratory.analysis import comes
 from assign_add_lib.laboratory.training import load_world_run
+from assign_add_lib.model import run
+from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.systems import SYSTEMS
+from assign_add_lib.training import load_run, shipped_runs
 
 RULES = fixed_rules()
-WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")
+WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 LEFT = (0.01, 0.03, 0.06, 0.3, 0.45, 0.6, 0.8, 0.99)  # values of r at which two seeds were not made yet
+
+
+def share(found):
+    return found.double().mean().item()
 
 
 def sweep(name):
@@ -185,6 +192,30 @@ def branches(kinds, worlds, but=()):
     return f"{WORDS[sum(found)]} of {WORDS[len(found)]}"
 
 
+def split_doubles():
+    """Ten networks, whole but for the split of layer 2's attention between the two numbers, which is that of tidying."""
+    operands, held = torch.zeros(16), 0
+    operands[[13, 14]] = 1
+    for name in shipped_runs():
+        study = load_run(name)
+        w, (tokens, right) = study.weights(), evaluation_sets(study.split, size=1000)["1-var train"]
+        at = study.task.value_positions(tokens)
+        looked_up = tokens.gather(1, at)[at < 12]
+
+        def tidied(pattern):
+            row = pattern[:, :, -1:] * operands
+            return torch.cat([pattern[:, :, :-1], row / row.sum(-1, keepdim=True)], 2)
+
+        whole, tidy = run(w, tokens), run(w, tokens, {"blocks.0.attn.hook_pattern": tidied})
+        row, split = whole.attention(2)[:, -1].clone(), tidy.attention(2)[:, -1].gather(1, at)
+        row.scatter_(1, at, split * (row.gather(1, at).sum(1) / split.sum(1))[:, None])
+        moved = run(w, tokens, {"blocks.1.attn.hook_pattern": lambda pattern, row=row: row[:, None, None]}).answers
+        new = (whole.answers == right) & (moved != right)
+        lost = share((tidy.answers == right).double() - (moved == right).double())
+        held += lost < 0.05 and share(moved[new] == 2 * looked_up[new] % 59) > 0.5
+    return f"{WORDS[held]} of ten" if held >= 9 else "not shown"
+
+
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
 DECIDE = {
     "threshold": threshold,
@@ -195,6 +226,7 @@ DECIDE = {
     "near-tenth": near_tenth,
     "late-variables": late_variables,
     "late-variables-elsewhere": late_variables_elsewhere,
+    "split-doubles": split_doubles,
     "more-steps": more_steps,
     "wider-vanilla": wider_vanilla,
     "errors-of-a-blend": errors_of_a_blend,

@@ -1,16 +1,15 @@
 """The checks of chapter 5, Attention."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 
 from ..circuits import OV
 from ..model import forward, read_out, run, trace
-from ..sampling import diagnostic_batch, evaluation_sets
+from ..sampling import evaluation_sets
 from ..task import STUDY, Problem
 from ..training import load_run
-from .common import Wrong, as_tensor, close, exercise, expect, refuse
+from .common import Wrong, as_tensor, close, exercise, expect, random_problem
 
 
 @exercise
@@ -33,46 +32,21 @@ def blurred(answer: Callable) -> None:
 
 
 @exercise
-def key_without(answer: Callable) -> None:
-    """Exercise 5.2: `answer(part, w, tokens)` is an alteration: layer 2's keys of typed numbers lose a part of their vectors."""
-    run_ = load_run("seed-42")
-    weights, tokens = run_.weights(), diagnostic_batch(run_.split, size=120).tokens
-    acts, part = trace(weights, tokens), torch.randn(len(tokens), STUDY.length, weights.d_model)
-    stream, question = acts.resid_pre + acts.attn_out[:, 0], torch.arange(STUDY.length) >= STUDY.left
-    number = tokens < STUDY.n_numbers
-    scale = math.sqrt(weights.W_Q.shape[-1])
-
-    def logits(where, sign=-1, W_K=weights.W_K[1], of=part, also_values=False):
-        change = sign * where[:, :, None] * of
-        keys, values = stream @ weights.W_K[1] + change @ W_K, stream + also_values * change
-        row = torch.einsum("bd,bkd->bk", stream[:, -1] @ weights.W_Q[1], keys).div(scale).softmax(1)
-        return read_out(weights, stream[:, -1] + torch.einsum("bk,bkd->bd", row, values) @ OV(weights, 2))
-
-    alter = answer(part, weights, tokens.clone())
-    expect(isinstance(alter, Mapping), "return an alteration: a dictionary from the name of a site to a function")
-    given = run(weights, tokens, alter).logits
-
-    def like(truth):
-        return close(given, truth, 1e-3 * float(truth.abs().max()), 1e-5)
-
-    typed = number & question
-    if like(logits(typed)):
-        position = answer(weights.W_pos[None], weights, tokens.clone())
-        truth = logits(typed, of=weights.W_pos.expand(len(tokens), -1, -1))
-        given = run(weights, tokens, position).logits
-        expect(like(truth), "it works for a part of each problem, but not for W_pos[None], which is the same for all")
-        return
-    mistakes = {
-        "these are the logits of the unchanged network": like(acts.logits[:, -1]),
-        "that adds the part to the keys; it should be taken away": like(logits(typed, sign=1)),
-        "the keys of assigned numbers change as well; only those of typed numbers should": like(logits(number)),
-        "variables and = lose the part, too; only typed numbers should": like(logits(question.expand_as(number))),
-        "all keys lose the part; only those of typed numbers should": like(logits(torch.ones_like(number))),
-        "W_K[0] makes layer 1's keys; the keys here are layer 2's": like(logits(typed, W_K=weights.W_K[0])),
-        "the values change as well; only the keys should": like(logits(typed, also_values=True)),
-        "these are not the logits with this part taken out of layer 2's keys of typed numbers, and nothing else": True,
-    }
-    refuse(given, mistakes)
+def assigned_twice(answer: Callable) -> None:
+    """Exercise 5.2: `answer(tokens)` gives one other assigned letter of each problem (batch, 16) the asked one's name."""
+    kinds = ("1-var left", "1-var right")
+    tokens = torch.stack([random_problem(kind).tokens(seed=index) for index in range(50) for kind in kinds])
+    given = as_tensor(answer(tokens.clone()), tokens.shape)
+    for before, after in zip(tokens, given):
+        (changed,), text = (before != after).nonzero(as_tuple=True), " ".join(STUDY.names(before))
+        expect(len(changed) == 1, f"in {text} {len(changed)} tokens change; one should")
+        place = int(changed)
+        letter = place < STUDY.room and int(before[place]) >= STUDY.first_variable
+        expect(letter, f"in {text} the token at {place} changes, which is no assigned letter")
+        asked = int(before[STUDY.left : STUDY.last].max())
+        expect(
+            int(after[place]) == asked, f"in {text} the letter at {place} should become {STUDY.token_name(asked)}, the asked one"
+        )
 
 
 @exercise

@@ -27,33 +27,16 @@ def doubled(total):
     return same_variable
 
 
-def taking(sign=-1, layer=1, sites="k", numbers=True, question=True):
-    """Answers to exercise 5.2: what is taken, from which positions, by which matrix."""
+def twice(asked=lambda question: question.amax(1, keepdim=True), letters=True, every=False):
+    """Answers to exercise 5.2: which name is given, to a letter or to its number, and to how many."""
 
-    def key_without(part, w, tokens):
-        where = torch.ones_like(tokens, dtype=torch.bool)
-        where &= (tokens < 59) | (not numbers)
-        where &= (torch.arange(16) >= 13) | (not question)
-        change = sign * where[:, :, None] * part
-        return {
-            f"blocks.1.attn.hook_{each}": lambda held, W={"k": w.W_K, "v": w.W_V}[each]: held + (change @ W[layer])[:, :, None]
-            for each in sites
-        }
+    def assigned_twice(tokens):
+        name, assigned = asked(tokens[:, 13:15]), Task().assigned_numbers(tokens)
+        others = (assigned.roll(-1, 1) if letters else assigned) & (tokens != tokens[:, 13:15].amax(1, keepdim=True))
+        last = 15 - others.flip(1).int().argmax(1, keepdim=True)
+        return torch.where(others, name, tokens) if every else tokens.scatter(1, last, name)
 
-    return key_without
-
-
-def by_position(part, w, tokens):
-    """Another right way: the key of each typed number, side by side, written in place."""
-
-    def act(keys):
-        keys = keys.clone()
-        for place in (13, 14):
-            typed = tokens[:, place] < 59
-            keys[typed, place, 0] -= (part.expand(len(tokens), -1, -1)[:, place] @ w.W_K[1])[typed]
-        return keys
-
-    return {"blocks.1.attn.hook_k": act}
+    return assigned_twice
 
 
 NAMES = {"task": Task(), "torch": torch}
@@ -64,16 +47,11 @@ MISTAKES = [
     ("blurred", mixed(0), "order of the weights"),
     ("blurred", lambda row: row**0.05, "sum to 1"),
     ("blurred", lambda row: row - 0.5 * row.flip(1), "negative"),
-    ("key_without", lambda part, w, tokens: None, "returns nothing"),
-    ("key_without", lambda part, w, tokens: [], "a dictionary"),
-    ("key_without", lambda part, w, tokens: {}, "unchanged"),
-    ("key_without", taking(sign=1), "adds the part"),
-    ("key_without", taking(question=False), "assigned numbers change as well"),
-    ("key_without", taking(numbers=False), "variables and ="),
-    ("key_without", taking(numbers=False, question=False), "all keys"),
-    ("key_without", taking(layer=0), "layer 1's keys"),
-    ("key_without", taking(sites="kv"), "values change"),
-    ("key_without", taking(sites="v"), "not the logits"),
+    ("assigned_twice", lambda tokens: None, "returns nothing"),
+    ("assigned_twice", lambda tokens: tokens, "0 tokens change"),
+    ("assigned_twice", twice(every=True), "tokens change; one should"),
+    ("assigned_twice", twice(letters=False), "no assigned letter"),
+    ("assigned_twice", twice(lambda question: question.amin(1, keepdim=True)), "the asked one"),
     ("same_variable", doubled(lambda x: x), "are right"),
     ("same_variable", doubled(lambda x: 2 * x), "are right"),
     ("breaks", lambda: 36, "as text"),
@@ -84,6 +62,6 @@ MISTAKES = [
 
 RIGHT = [
     ("blurred", heated),
-    ("key_without", by_position),
+    ("assigned_twice", twice()),  # the last of the others, where the page takes the first
     ("breaks", lambda: "a=0, c=0, d=0, e=0, f=0, b=6, b+19=?"),
 ]
