@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from ..circuits import bare_addition
 from ..model import Weights, run
 from ..sampling import training_population
-from ..training import Run
+from ..training import Run, descend
 from .fourier import number_table, pair_logits, pair_margins, plain_logits
 from .interventions import pattern_of, scores_of
 
@@ -67,28 +67,26 @@ def trained_on(study: Run, step: int, read: Callable, steps: int, every: int = 3
     """
     weights, generator = study.weights(step), torch.Generator().manual_seed(0)
     parts = {name: part.clone().requires_grad_() for name, part in weights.tensors().items()}
-    optimiser = torch.optim.AdamW(parts.values(), lr=1e-3, weight_decay=0.02, fused=True)
     problems = training_population(study.split).sample(60_000, torch.Generator().manual_seed(5))
     right = shares = torch.zeros(0)
-    for done in range(steps + 1):
+
+    def loss() -> Tensor:
+        nonlocal right, shares
+        drawn = torch.randint(len(problems.tokens), (batch,), generator=generator)
+        tokens, answers = problems.tokens[drawn], problems.answers[drawn]
+        logits, pattern = overruled(weights.replace(**parts), tokens, read)
+        right = logits.detach().argmax(1) == answers
+        two = pattern.detach().gather(1, weights.task.value_positions(tokens))
+        shares = two.max(1).values / two.sum(1)
+        return cross_entropy(logits, answers)
+
+    for done in descend(list(parts.values()), loss, steps):
         if done % every == 0:
             yield (
                 {"step": done}
                 | _measured(weights.replace(**{k: v.detach() for k, v in parts.items()}), study.split)
                 | {"training accuracy": right.double().mean().item(), "larger share": shares.median().item()}
             )
-        if done == steps:
-            return
-        drawn = torch.randint(len(problems.tokens), (batch,), generator=generator)
-        tokens, answers = problems.tokens[drawn], problems.answers[drawn]
-        with torch.enable_grad():
-            logits, pattern = overruled(weights.replace(**parts), tokens, read)
-            optimiser.zero_grad()
-            cross_entropy(logits, answers).backward()
-        optimiser.step()
-        right = logits.detach().argmax(1) == answers
-        two = pattern.detach().gather(1, weights.task.value_positions(tokens))
-        shares = two.max(1).values / two.sum(1)
 
 
 def _measured(weights: Weights, split) -> dict[str, float]:
@@ -162,17 +160,16 @@ def module_trained_on(study: Run, step: int, read: Callable, seed: int = 0, step
     """
     w, generator = study.weights(step), torch.Generator().manual_seed(seed)
     parts = [part.clone().requires_grad_() for part in (number_table(w), w.W_in, w.W_out, w.W_U)]
-    optimiser = torch.optim.AdamW(parts, lr=1e-3, weight_decay=0.02, fused=True)
     (table, W_in, W_out, W_U), N = parts, w.task.n_numbers
     pairs = study.split.train_pairs.nonzero()
-    with torch.enable_grad():
-        for _ in range(steps):
-            batch = pairs[torch.randint(len(pairs), (512,), generator=generator)]
-            stranger = torch.randint(N, (512, 1), generator=generator)
-            each = (table @ W_in)[torch.cat([batch, stranger], 1)]  # (512, 3, neurons)
-            mixed = torch.einsum("bi,bin->bn", read(batch, generator).to(each), each)
-            loss = cross_entropy(mixed.relu() @ (W_out @ W_U), batch.sum(1) % N)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+
+    def loss() -> Tensor:
+        batch = pairs[torch.randint(len(pairs), (512,), generator=generator)]
+        stranger = torch.randint(N, (512, 1), generator=generator)
+        each = (table @ W_in)[torch.cat([batch, stranger], 1)]  # (512, 3, neurons)
+        mixed = torch.einsum("bi,bin->bn", read(batch, generator).to(each), each)
+        return cross_entropy(mixed.relu() @ (W_out @ W_U), batch.sum(1) % N)
+
+    for _ in descend(parts, loss, steps):
+        pass
     return pair_logits(table @ W_in, table @ W_in, W_out @ W_U).detach()
