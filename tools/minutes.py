@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CELL = re.compile(r"```\{code-cell\}[^\n]*\n(.*?)\n```", re.DOTALL)
 OPTIONS = re.compile(r"\A(?:---.*?\n---\n|(?::[a-z-]+:.*\n)+)", re.DOTALL)
 STATED = re.compile(r"(\*\*Minutes:\*\* )(?:about )?(\d+)(?= minutes? to read)")
+EXERCISES = re.compile(r"(?<=about )\d+(?= minutes more for the exercises)")
+ASKED = re.compile(r"(?m)^\*Difficulty: .* · (\d+) minutes")
 UNREAD = re.compile(r"\s*(\||:|```|---)")  # lines of tables, options and fences
 RESULT = re.compile(r"\d[\d.,]*\s?%|(?<![\w\d])0?\.\d+|\b\d+ (?:of|in|out of) \d+")
 
@@ -76,12 +78,17 @@ def stated(text: str) -> int:
 
 def state(path: Path) -> Measure:
     """Write the minutes into the head of a page's text twin and of its notebook, whose record of its run stays good."""
-    found, notebook = measure(path.read_text("utf-8")), nbformat.read(path.with_suffix(".ipynb"), 4)
+    text, notebook = path.read_text("utf-8"), nbformat.read(path.with_suffix(".ipynb"), 4)
+    found, exercises = measure(text), sum(map(int, ASKED.findall(text)))
+
+    def written(text: str) -> str:
+        return EXERCISES.sub(str(exercises), STATED.sub(rf"\g<1>{found.minutes}", text, count=1), count=1)
+
     good, head = recorded(notebook), notebook.cells[0]
-    head.source = STATED.sub(rf"\g<1>{found.minutes}", head.source)
+    head.source = written(head.source)
     if good:
         notebook.metadata[RECORD]["held"] = digest(notebook)
-    path.write_text(STATED.sub(rf"\g<1>{found.minutes}", path.read_text("utf-8"), count=1), "utf-8")
+    path.write_text(written(text), "utf-8")
     nbformat.write(notebook, path.with_suffix(".ipynb"))
     return found
 
