@@ -7,11 +7,11 @@ from statistics import fmean
 import torch
 
 from ..task import STUDY, Problem, Split
-from .common import Answer, as_parts, as_tensor, as_truth, exercise, expect, expect_close, expect_number, random_problems
+from .common import as_parts, as_tensor, as_truth, exercise, expect, expect_close, expect_number, random_problems
 
 
 @exercise
-def numbers_to_add(answer: Answer) -> None:
+def numbers_to_add(answer) -> None:
     """Exercise 1.1: `answer(tokens)` gives the two numbers to add, (batch, 2), of problems of any kind and layout."""
     problems, batch = random_problems(200)
     given = as_tensor(answer(batch), (len(batch), 2))
@@ -31,7 +31,7 @@ def _kept_out(problem: Problem, split: Split) -> tuple[str, str]:
 
 
 @exercise
-def may_train(answer: Answer) -> None:
+def may_train(answer) -> None:
     """Exercise 1.2: `answer(problem, train_pairs)` says whether training may ask a problem."""
     split = Split.draw(seed=random.randrange(2**31))
     for problem in random_problems(400)[0]:
@@ -49,7 +49,7 @@ def _one_look(N: float, m: int) -> float:
 
 
 @exercise
-def one_look_score(answer: Answer) -> None:
+def one_look_score(answer) -> None:
     """Exercise 1.3: `answer(N, m)` is the expected 1-var accuracy of a solver that reads only the last assignment."""
     for _ in range(20):
         N, m = random.randint(3, 200), random.randint(2, 12)
@@ -61,7 +61,7 @@ def one_look_score(answer: Answer) -> None:
 
 
 @exercise
-def informed(answer: Answer) -> None:
+def informed(answer) -> None:
     """Exercise 1.4: `answer(tokens, train_pairs)` chooses among assigned numbers whose pair training may add."""
     split, N = Split.draw(seed=random.randrange(2**31)), STUDY.n_numbers
     problems, batch = random_problems(200, "1-var left", "1-var right")
@@ -76,7 +76,7 @@ def informed(answer: Answer) -> None:
 
 
 @exercise
-def tenth_set(answer: Answer) -> None:
+def tenth_set(answer) -> None:
     """Exercise 1.5: `answer(split, size)` gives problems that training never asks and that no evaluation set can hold."""
     split, size = Split.draw(seed=random.randrange(2**31)), random.randint(100, 200)
     tokens, answers = as_parts(answer(split, size), 2, "it should return two things: the tokens, and the answers")

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..model import Weights, forward, read_out, trace
 from ..task import Task
-from .common import Answer, as_tensor, close, exercise, expect, expect_close, expect_number, random_problems
+from .common import as_tensor, close, exercise, expect, expect_close, expect_number, random_problems
 
 
 def _rms(x: Tensor) -> Tensor:
@@ -16,7 +16,7 @@ def _rms(x: Tensor) -> Tensor:
 
 
 @exercise
-def normalised_scores(answer: Answer) -> None:
+def normalised_scores(answer) -> None:
     """Exercise 2.1: `answer(C, QK1, tokens)` gives layer-1 scores (query, key) of vectors divided by their root mean square."""
     for _ in range(10):
         d_vocab, length, d = random.randint(5, 12), random.randint(2, 6), random.randint(3, 9)
@@ -38,7 +38,7 @@ def normalised_scores(answer: Answer) -> None:
 
 
 @exercise
-def typical_score(answer: Answer) -> None:
+def typical_score(answer) -> None:
     """Exercise 2.2: `answer(d_model, d_head, s)` is the standard deviation of an untrained layer-1 score; held against draws."""
     for _ in range(4):
         d, d_head, s = random.randint(16, 40), random.randint(4, 40), random.uniform(0.05, 0.4)
@@ -54,7 +54,7 @@ def typical_score(answer: Answer) -> None:
 
 
 @exercise
-def turned(answer: Answer) -> None:
+def turned(answer) -> None:
     """Exercise 2.3: `answer(weights, layer, M)` has W_Q M in a layer, and the logits of before."""
     task = Task(7, 3, 10)
     tokens = torch.randint(task.d_vocab, (20, task.length))
@@ -76,7 +76,7 @@ def turned(answer: Answer) -> None:
 
 
 @exercise
-def without_layer_2_attention(answer: Answer) -> None:
+def without_layer_2_attention(answer) -> None:
     """Exercise 2.4: `answer(lens, tokens)` gives the logits without what layer 2's attention adds."""
     weights, (_, tokens) = Weights.init(seed=random.randrange(2**31)), random_problems(20)
     lens, activations = weights.to_transformer_lens(), trace(weights, tokens)

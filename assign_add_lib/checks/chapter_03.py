@@ -13,11 +13,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from ..circuits import OV, QK, last_logits
 from ..model import Weights, read_out
 from ..task import STUDY, Task
-from .common import Answer, as_number, as_parts, as_tensor, close, exercise, expect, expect_close, expect_number
+from .common import as_number, as_parts, as_tensor, close, exercise, expect, expect_close, expect_number
 
 
 @exercise
-def loss(answer: Answer) -> None:
+def loss(answer) -> None:
     """Exercise 3.1: `answer(logits, answers)` is the mean cross entropy."""
     for scale in (1, 30, 1000):
         logits = scale * torch.randn(40, STUDY.n_numbers, dtype=torch.float64)
@@ -31,7 +31,7 @@ def loss(answer: Answer) -> None:
 
 
 @exercise
-def first_step(answer: Answer) -> None:
+def first_step(answer) -> None:
     """Exercise 3.2: `answer(w, g)` is a weight after the first step of AdamW, with gradient g."""
     for scale in (1, 1000, 1e-4):
         w, g = torch.randn(7, dtype=torch.float64), scale * (0.5 + torch.rand(7, dtype=torch.float64))
@@ -48,7 +48,7 @@ def first_step(answer: Answer) -> None:
 
 
 @exercise
-def informed_score(answer: Answer) -> None:
+def informed_score(answer) -> None:
     """Exercise 3.3: `answer(p, m)` is the score of the informed shortcut on trained and on held-out pairs."""
     for p, m in ((0.7, 6), (0.4, 3), (0.9, 1), (0.6, 2)):
         given = as_parts(answer(p, m), 2, "it should return two scores, trained pairs first")
@@ -79,7 +79,7 @@ def _multiplications(logits, weights: Weights, tokens: Tensor) -> float:
 
 
 @partial(exercise, none_is_an_answer=True)
-def break_even(answer: Answer) -> None:
+def break_even(answer) -> None:
     """Exercise 3.4: `answer(rows, T, d, d_mlp, N)` is the least batch that three moves make no dearer than one."""
     for N, V, T, d, d_mlp in ((59, 12, 16, 128, 512), (31, 9, 13, 96, 200), (90, 25, 22, 32, 64), (997, 2, 8, 16, 16)):
         task = Task(N, V, T)
@@ -108,7 +108,7 @@ def _stairs(*rises: tuple[int, float]) -> pd.Series:
 
 
 @exercise
-def phase_starts(answer: Answer) -> None:
+def phase_starts(answer) -> None:
     """Exercise 3.5: `answer(metrics)` is the steps at which phases 2 and 3 begin, None where one does not."""
     first, second = 100 * random.randint(18, 40), 100 * random.randint(60, 200)
     early, late = 100 * random.randint(8, 12), 100 * random.randint(220, 250)

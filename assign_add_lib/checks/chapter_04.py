@@ -7,11 +7,11 @@ import pandas as pd
 import torch
 
 from ..task import STUDY, Problem
-from .common import Answer, as_tensor, exercise, expect, expect_close, expect_number, random_problems
+from .common import as_tensor, exercise, expect, expect_close, expect_number, random_problems
 
 
 @exercise
-def standardised(answer: Answer) -> None:
+def standardised(answer) -> None:
     """Exercise 4.1: `answer(wrong, stratum, reference)` is the share wrong where strata weigh as they do in a reference."""
     for place in range(8):
         size, m = random.randint(30, 60), random.randint(20, 90)
@@ -31,7 +31,7 @@ def standardised(answer: Answer) -> None:
 
 
 @exercise
-def calibration_error(answer: Answer) -> None:
+def calibration_error(answer) -> None:
     """Exercise 4.2: `answer(confidence, right, bins)` is the expected calibration error with equal bins."""
     for bins in (10, 10, 5, 8, 4):
         size = random.randint(3, 200)
@@ -52,7 +52,7 @@ def calibration_error(answer: Answer) -> None:
 
 
 @exercise
-def blame(answer: Answer) -> None:
+def blame(answer) -> None:
     """Exercise 4.3: `answer(tokens, wrong)` is, by variable, the share wrong with it less the share wrong without it."""
     for _ in range(4):
         left, right, _, *others = random.sample(STUDY.variable_names, STUDY.n_variables)  # one of the others is never there
@@ -77,7 +77,7 @@ def blame(answer: Answer) -> None:
 
 
 @exercise
-def renamed(answer: Answer) -> None:
+def renamed(answer) -> None:
     """Exercise 4.4: `answer(tokens, old, seed)` renames one variable of each problem to a random one that it does not contain."""
     old, (_, tokens) = STUDY.token(random.choice(STUDY.variable_names)), random_problems(400)
     given = as_tensor(answer(tokens.clone(), old, random.randrange(1000)), tokens.shape)
@@ -98,7 +98,7 @@ def renamed(answer: Answer) -> None:
 
 
 @exercise
-def evidence(answer: Answer) -> None:
+def evidence(answer) -> None:
     """Exercise 4.5: `answer(right, twin, sure)` is the log-likelihood of the rote adder less that of an even solver."""
     for place in range(10):
         size, sure = random.randint(20, 60), random.uniform(0.8, 0.99)
