@@ -65,7 +65,8 @@ def number_operand(answer) -> None:
             pull = f"of the mean pull on y the right pair gives {mixed:.3g} and y with itself {own:.3g}; r-bar takes its part"
             if p == 1 / N:
                 pull += ". In this case the votes of y with itself cancel; what is left is the right pair, less r-bar"
-            given, case = answer(setting.alpha, setting.epsilon, p, N, V), f"{N = }, {V = }, lambda = {setting.lam:.2f}, {p = :.3f}"
+            given = answer(setting.alpha, setting.epsilon, p, N, V)
+            case = f"{N = }, {V = }, lambda = {setting.lam:.2f}, {p = :.3f}"
             expect_number(given, truth, case, "autograd gives", 1e-5, {pull: True}, 1e-5)
 
 
