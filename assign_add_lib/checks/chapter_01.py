@@ -7,10 +7,9 @@ from statistics import fmean
 import torch
 
 from ..task import STUDY, Problem, Split
-from .common import as_parts, as_tensor, as_truth, exercise, expect, expect_close, expect_number, random_problems
+from .common import as_parts, as_tensor, as_truth, expect, expect_close, expect_number, random_problems
 
 
-@exercise
 def numbers_to_add(answer) -> None:
     """Exercise 1.1: `answer(tokens)` gives the two numbers to add, (batch, 2), of problems of any kind and layout."""
     problems, batch = random_problems(200)
@@ -30,7 +29,6 @@ def _kept_out(problem: Problem, split: Split) -> tuple[str, str]:
     return pair, next(found, "")
 
 
-@exercise
 def may_train(answer) -> None:
     """Exercise 1.2: `answer(problem, train_pairs)` says whether training may ask a problem."""
     split = Split.draw(seed=random.randrange(2**31))
@@ -48,7 +46,6 @@ def _one_look(N: float, m: int) -> float:
     return fmean(map(fmean, looks))
 
 
-@exercise
 def one_look_score(answer) -> None:
     """Exercise 1.3: `answer(N, m)` is the expected 1-var accuracy of a solver that reads only the last assignment."""
     for _ in range(20):
@@ -60,7 +57,6 @@ def one_look_score(answer) -> None:
         expect_number(answer(N, m), _one_look(N, m), f"{N = } and {m = }", "counting the cases one by one gives", 1e-9, wrong)
 
 
-@exercise
 def informed(answer) -> None:
     """Exercise 1.4: `answer(tokens, train_pairs)` chooses among assigned numbers whose pair training may add."""
     split, N = Split.draw(seed=random.randrange(2**31)), STUDY.n_numbers
@@ -75,7 +71,6 @@ def informed(answer) -> None:
         expect_close(row, truth, f"for {problem} the answers should share the probability like {shared}, not as yours do", 1e-5)
 
 
-@exercise
 def tenth_set(answer) -> None:
     """Exercise 1.5: `answer(split, size)` gives problems that training never asks and that no evaluation set can hold."""
     split, size = Split.draw(seed=random.randrange(2**31)), random.randint(100, 200)

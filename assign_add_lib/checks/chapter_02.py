@@ -8,14 +8,13 @@ from torch import Tensor
 
 from ..model import Weights, forward, read_out, trace
 from ..task import Task
-from .common import as_tensor, close, exercise, expect, expect_close, expect_number, random_problems
+from .common import as_tensor, close, expect, expect_close, expect_number, random_problems
 
 
 def _rms(x: Tensor) -> Tensor:
     return x.square().mean(1, keepdim=True).sqrt()
 
 
-@exercise
 def normalised_scores(answer) -> None:
     """Exercise 2.1: `answer(C, QK1, tokens)` gives layer-1 scores (query, key) of vectors divided by their root mean square."""
     for _ in range(10):
@@ -37,7 +36,6 @@ def normalised_scores(answer) -> None:
         expect_close(given, truth, words, 1e-6, wrong)
 
 
-@exercise
 def typical_score(answer) -> None:
     """Exercise 2.2: `answer(d_model, d_head, s)` is the standard deviation of an untrained layer-1 score; held against draws."""
     for _ in range(4):
@@ -53,7 +51,6 @@ def typical_score(answer) -> None:
         expect_number(answer(d, d_head, s), drawn, f"d_model = {d}, {d_head = }, {s = :.3f}", "3000 draws give", 0, wrong, 0.1)
 
 
-@exercise
 def turned(answer) -> None:
     """Exercise 2.3: `answer(weights, layer, M)` has W_Q M in a layer, and the logits of before."""
     task = Task(7, 3, 10)
@@ -75,7 +72,6 @@ def turned(answer) -> None:
         expect(gap < 1e-8, f"turning layer {layer} changes the logits, by up to {gap:.2g}; is W_K right?")
 
 
-@exercise
 def without_layer_2_attention(answer) -> None:
     """Exercise 2.4: `answer(lens, tokens)` gives the logits without what layer 2's attention adds."""
     weights, (_, tokens) = Weights.init(seed=random.randrange(2**31)), random_problems(20)

@@ -7,10 +7,9 @@ import pandas as pd
 import torch
 
 from ..task import STUDY, Problem
-from .common import as_tensor, exercise, expect, expect_close, expect_number, random_problems
+from .common import as_tensor, expect, expect_close, expect_number, random_problems
 
 
-@exercise
 def standardised(answer) -> None:
     """Exercise 4.1: `answer(wrong, stratum, reference)` is the share wrong where strata weigh as they do in a reference."""
     for place in range(8):
@@ -30,7 +29,6 @@ def standardised(answer) -> None:
         expect_number(given, each.mean(), f"{size} problems", "stratum by stratum gives", 1e-5, mistakes)
 
 
-@exercise
 def calibration_error(answer) -> None:
     """Exercise 4.2: `answer(confidence, right, bins)` is the expected calibration error with equal bins."""
     for bins in (10, 10, 5, 8, 4):
@@ -51,7 +49,6 @@ def calibration_error(answer) -> None:
         expect_number(given, truth, f"{size + 3} answers in {bins} bins", "bin by bin gives", wrong=mistakes)
 
 
-@exercise
 def blame(answer) -> None:
     """Exercise 4.3: `answer(tokens, wrong)` is, by variable, the share wrong with it less the share wrong without it."""
     for _ in range(4):
@@ -76,7 +73,6 @@ def blame(answer) -> None:
             expect_close(found, truth, f"{name} gets {found:.4f}; it should get {truth:.4f}", wrong=mistakes)
 
 
-@exercise
 def renamed(answer) -> None:
     """Exercise 4.4: `answer(tokens, old, seed)` renames one variable of each problem to a random one that it does not contain."""
     old, (_, tokens) = STUDY.token(random.choice(STUDY.variable_names)), random_problems(400)
@@ -97,7 +93,6 @@ def renamed(answer) -> None:
     expect(len(chosen) == others, f"only {len(chosen)} new names are ever drawn; any of the other {others} may be")
 
 
-@exercise
 def evidence(answer) -> None:
     """Exercise 4.5: `answer(right, twin, sure)` is the log-likelihood of the rote adder less that of an even solver."""
     for place in range(10):

@@ -7,10 +7,9 @@ from ..model import forward, read_out, run, trace
 from ..sampling import evaluation_sets
 from ..task import STUDY, Problem
 from ..training import load_run
-from .common import Wrong, as_tensor, exercise, expect, expect_close, random_problems
+from .common import Wrong, as_tensor, expect, expect_close, random_problems
 
 
-@exercise
 def blurred(answer) -> None:
     """Exercise 5.1: `answer(row)` keeps the order of the weights of `=` in layer 2 (batch, key), and few answers stay right."""
     run = load_run("seed-42")
@@ -28,7 +27,6 @@ def blurred(answer) -> None:
     expect(right < 1 / 3, f"the network still answers {right:.0%} of the problems of 1-var train; it can fall lower")
 
 
-@exercise
 def assigned_twice(answer) -> None:
     """Exercise 5.2: `answer(tokens)` gives one other assigned letter of each problem (batch, 16) the asked one's name."""
     _, tokens = random_problems(100, "1-var left", "1-var right")
@@ -44,7 +42,6 @@ def assigned_twice(answer) -> None:
         expect(after[place] == asked, words)
 
 
-@exercise
 def same_variable(answer) -> None:
     """Exercise 5.3: `answer(weights)` says which of all problems `v=x, v+v` are answered right, (V, N)."""
     problems = [Problem(((name, x),), name, name) for name in STUDY.variable_names for x in range(STUDY.n_numbers)]
@@ -57,7 +54,6 @@ def same_variable(answer) -> None:
         expect((given != truth).sum() <= 1, f"{words}. Is each compared with x + x modulo {STUDY.n_numbers}?")
 
 
-@exercise
 def breaks(answer) -> None:
     """Exercise 5.4: `answer()` is a problem, as people write it, which the network of seed 42 gets wrong."""
     text = answer()

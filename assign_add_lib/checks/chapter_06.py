@@ -7,10 +7,9 @@ from torch import Tensor
 
 from ..model import Weights, trace
 from ..task import STUDY
-from .common import as_number, as_parts, as_tensor, as_truth, exercise, expect, expect_close, expect_number, random_problems
+from .common import as_number, as_parts, as_tensor, as_truth, expect, expect_close, expect_number, random_problems
 
 
-@exercise
 def control_levels(answer) -> None:
     """Exercise 6.1: `answer(a, b)` is the expected cosine of vectors of another pair, and of one with the same x."""
     for n in (5, 6, 7):
@@ -34,7 +33,6 @@ def _bare(weights: Weights, neurons: Tensor, skipped: Tensor | float = 0.0) -> T
     return (neurons @ weights.W_out @ weights.W_U + skipped).argmax(1)
 
 
-@exercise
 def alone(answer) -> None:
     """Exercise 6.2: `answer(weights, c)` is what the bare circuit answers for c times each number by itself, (N,)."""
     for c in (1.0, 2.5, -1.0, -0.5):
@@ -53,7 +51,6 @@ def alone(answer) -> None:
         expect_close(given, _bare(weights, (c * pre).relu()), words, wrong=wrong)
 
 
-@exercise
 def proof_applies(answer) -> None:
     """Exercise 6.3: `answer(labels)` says whether two labels come equally often with each x and equally often with each y."""
     n = random.choice((7, 11))
@@ -77,7 +74,6 @@ def proof_applies(answer) -> None:
         expect(given == truth, f"for {name} it says {given}, but {why}")
 
 
-@exercise
 def from_positions(answer) -> None:
     """Exercise 6.4: `answer(weights, activations)` splits what layer 2 adds at `=` by position, (batch, 16, d_model)."""
     weights = Weights.init(seed=random.randrange(2**31), d_model=24, d_mlp=30).to(torch.float64)
@@ -95,7 +91,6 @@ def from_positions(answer) -> None:
     expect_close(given, truth, "the sum is right, but some position has another's part")
 
 
-@exercise
 def sharing(answer) -> None:
     """Exercise 6.5: `answer(one, two)` is near 1 if the same neurons do the work pair by pair, near 0 if others do.
 

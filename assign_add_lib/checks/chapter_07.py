@@ -8,12 +8,11 @@ from torch import Tensor
 
 from ..analysis import fourier
 from ..task import STUDY, Split
-from .common import as_parts, as_tensor, as_truth, exercise, expect, expect_close, hint
+from .common import as_parts, as_tensor, as_truth, expect, expect_close, hint
 
 N = STUDY.n_numbers
 
 
-@exercise
 def singles_out(answer) -> None:
     """Exercise 7.1: `answer(N, ks)` is whether the sum of waves with these frequencies has its one crest at the answer."""
     chosen = [(60, [k]) for k in (1, 2, 7, 24)] + [(60, [4, 15]), (60, [4, 6]), (59, [29]), (36, [4, 9]), (35, [5, 10])]
@@ -29,7 +28,6 @@ def singles_out(answer) -> None:
         expect(given or crests > 1, f"{told} do single out the answer{how}")
 
 
-@exercise
 def rote(answer) -> None:
     """Exercise 7.2: `answer(train_pairs, size)` are logits (59, 59, 59) of a solver that knows training pairs alone."""
     for seed in random.sample(range(1000), 2):
@@ -47,7 +45,6 @@ def rote(answer) -> None:
         expect(best.double().mean() > 0.9, "restricted to nine waves it should be right on held-out pairs, and is not")
 
 
-@exercise
 def weighted(answer) -> None:
     """Exercise 7.3: `answer(N, ks, a, b, alpha, beta)` are the weights of an analytic network for ax + by."""
     for n in random.sample((29, 31, 37, 41), 2):
@@ -73,7 +70,6 @@ def _face(k: int, phase_in, amplitude_in, phase_out, amplitude_out, act=torch.re
     return act(read[:, None] + read) @ written.T
 
 
-@exercise
 def one_face(answer) -> None:
     """Exercise 7.4: `answer(k, phase_in, amplitude_in, phase_out, amplitude_out)` are logits of waves of frequency k."""
     for k in random.sample(range(1, N // 2 + 1), 2):
@@ -93,7 +89,6 @@ def one_face(answer) -> None:
         expect_close(as_tensor(answer(*waves), (N, N, N), "the logits"), _face(*waves), words, 1e-3, wrong, 1e-5)
 
 
-@exercise
 def sparing(answer) -> None:
     """Exercise 7.5: `answer(pairs, generator, spared)` are weights (batch, 3) that never read a spared number the more."""
     for _ in range(2):

@@ -6,14 +6,13 @@ from itertools import product
 import torch
 
 from ..task import STUDY
-from .common import as_tensor, as_truth, close, exercise, expect, expect_close, hint
+from .common import as_tensor, as_truth, close, expect, expect_close, hint
 
 
 def _randn(draws: torch.Generator, *shape: int) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=draws)
 
 
-@exercise
 def same_head(answer) -> None:
     """Exercise 8.1: `answer(one, other)` is whether two tables of scores give every query the same attention."""
     draws = torch.Generator().manual_seed(8)
@@ -46,7 +45,6 @@ def _named(kinds: list[str], worth: dict[str, float], position: list[float]) -> 
     return named, (sums[top] - sums[second]) * (len(set(named)) == 3)
 
 
-@exercise
 def separating(answer) -> None:
     """Exercise 8.2: `answer(worth, position)` is the list of kinds on which three accounts name three keys, most clearly."""
     draws = random.Random(8)
@@ -80,7 +78,6 @@ def separating(answer) -> None:
         expect(lead > margin - 1e-6, words)
 
 
-@exercise
 def flat_restored(answer) -> None:
     """Exercise 8.3: `answer(scores, term, keys)` is the change that makes a term flat at keys, with their attention restored."""
     draws = torch.Generator().manual_seed(8)
@@ -110,7 +107,6 @@ def flat_restored(answer) -> None:
             expect_close(now, was, words + hint(rest[0], wrong, 1e-8), 1e-8)
 
 
-@exercise
 def with_directions(answer) -> None:
     """Exercise 8.4: `answer(block, r)` is the matrix of rank at most r that is nearest to the block."""
     draws = torch.Generator().manual_seed(8)

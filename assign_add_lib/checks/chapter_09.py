@@ -10,7 +10,7 @@ from ..analysis.causal import counterfactual, pairs
 from ..analysis.interventions import changed_problems, full_problems
 from ..model import Weights, read_out, run, trace
 from ..task import STUDY, Split
-from .common import as_parts, as_tensor, exercise, expect, expect_close, hint, random_problems
+from .common import as_parts, as_tensor, expect, expect_close, hint, random_problems
 
 
 def _sharp_network() -> Weights:
@@ -41,7 +41,6 @@ def _alike(given: Tensor, truth: Tensor) -> bool:
     return bool((given == truth).double().mean() > 0.97)
 
 
-@exercise
 def needed(answer) -> None:
     """Exercise 9.1: `answer(w, clean, changed, name, position)` is which clean answers noising keeps and denoising returns."""
     generator = torch.Generator().manual_seed(random.randrange(2**31))
@@ -75,7 +74,6 @@ def needed(answer) -> None:
     expect(all(right), words + hint(given, mistakes))
 
 
-@exercise
 def instead(answer) -> None:
     """Exercise 9.2: `answer(values, by, generator)` is what stands in the place of values (n, d): zero, mean or resample."""
     values = torch.randn(200, 6)
@@ -96,7 +94,6 @@ def instead(answer) -> None:
     expect(torch.equal(drawn, again) and not torch.equal(drawn, other), "draw with the generator that is given")
 
 
-@exercise
 def swapped(answer) -> None:
     """Exercise 9.3: `answer(w, tokens, first, second)` answers with layer 2's values exchanged at two positions."""
     row, (_, tokens) = torch.arange(60), random_problems(60)
@@ -123,7 +120,6 @@ def swapped(answer) -> None:
     expect(right, words + hint(given, mistakes))
 
 
-@exercise
 def closed(answer) -> None:
     """Exercise 9.4: `answer(w, tokens)` is an alteration: layer 2's key at 14 loses what layer 1 moved there from 13."""
     weights, (_, tokens) = _sharp_network(), random_problems(60)
@@ -156,7 +152,6 @@ def closed(answer) -> None:
     expect_close(given, truth, words, 1e-3 * float(truth.abs().max()), mistakes, 1e-5)
 
 
-@exercise
 def rival(answer) -> None:
     """Exercise 9.5: `answer(base, source)` is another program's answers; that it is one is all that can be checked.
 

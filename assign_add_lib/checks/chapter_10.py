@@ -13,10 +13,9 @@ from ..model import Weights, trace
 from ..sampling import training_population
 from ..task import STUDY
 from ..training import load_run
-from .common import as_number, as_parts, exercise, expect, expect_close, random_problem
+from .common import as_number, as_parts, expect, expect_close, random_problem
 
 
-@exercise
 def share_of_previous(answer) -> None:
     """Exercise 10.1: `answer(s, t)` is the layer-1 weight of the token before, at position t, if it scores s."""
     for _ in range(10):
@@ -30,7 +29,6 @@ def share_of_previous(answer) -> None:
             expect_close(given, truth, words, 1e-4, {itself: math.exp(s) / (math.exp(s) + t + 1)})
 
 
-@exercise
 def lead(answer) -> None:
     """Exercise 10.2: `answer(frequencies, x, y, N)` is the lead of the right logit over the best other one, scale 1."""
     for N in (STUDY.n_numbers, 57, 58):
@@ -50,7 +48,6 @@ def _logits(frequencies: tuple[int, ...], x: int, y: int, N: int) -> Tensor:
     return ((math.pi * k * (x - y) / N).cos().abs() * (2 * math.pi * k * torch.arange(N) / N).cos()).sum(0)
 
 
-@exercise
 def uneven_answer(answer) -> None:
     """Exercise 10.3: `answer(x, y, a, k)` is what a network of one frequency answers if it reads a of x, 1 - a of y."""
     N = STUDY.n_numbers
@@ -68,7 +65,6 @@ def uneven_answer(answer) -> None:
                 expect_close(given, truth, words, wrong={"that is the right sum, which uneven reading misses": (x + y) % N})
 
 
-@exercise
 def mass_without_mark(answer) -> None:
     """Exercise 10.4: `answer(problem)` is the weight on the two numbers when no number is marked as one, and the answer."""
     weights = handmade.weights(number=0)
@@ -84,7 +80,6 @@ def mass_without_mark(answer) -> None:
             expect(told == said, words)
 
 
-@exercise
 def cheaper_network(answer) -> None:
     """Exercise 10.5: `answer()` are weights as good as the trained ones on the page's problems, and cheaper than ours."""
     given = answer()

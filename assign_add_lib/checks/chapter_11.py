@@ -7,7 +7,7 @@ from itertools import combinations
 import pandas as pd
 import torch
 
-from .common import as_tensor, exercise, expect, expect_close, expect_number
+from .common import as_tensor, expect, expect_close, expect_number
 
 
 def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
@@ -20,7 +20,6 @@ def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
     return total / len(numbers)
 
 
-@exercise
 def by_exclusion(answer) -> None:
     """Exercise 11.1: `answer(s, V, slots, N)` is the expected accuracy of a solver that cannot tell s variables apart."""
     for case in ((2, 6, 3, 7), (1, 6, 3, 7), (6, 6, 3, 7), (3, 8, 4, 11), (4, 12, 6, 59)):
@@ -38,7 +37,6 @@ def by_exclusion(answer) -> None:
         expect_number(answer(*case), _exclusion(*case), *told, wrong=wrong)
 
 
-@exercise
 def basin_depth(answer) -> None:
     """Exercise 11.2: `answer(curve)` is how far one must climb at least from a curve's lowest point to leave the window."""
     draw = random.Random(0)
@@ -58,7 +56,6 @@ def basin_depth(answer) -> None:
         expect_number(given, height + 0.5, f"losses {losses}", "it should be", wrong=wrong)
 
 
-@exercise
 def one_lever(answer) -> None:
     """Exercise 11.3: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
     draw, normal = random.Random(0), torch.Generator().manual_seed(0)

@@ -12,7 +12,7 @@ from ..claims.evidence import Evidence
 from ..claims.study import SEEDS
 from ..engine.scoreboard import Claim
 from ..task import STUDY
-from .common import as_number, as_parts, exercise, expect, expect_number, hint
+from .common import as_number, as_parts, expect, expect_number, hint
 
 
 def _at_least(k: int, n: int, p: float) -> float:
@@ -28,7 +28,6 @@ def _series(steps: range, draws: random.Random) -> pd.Series:
     return pd.Series([top if each else 0.3 for each in high], index=steps)
 
 
-@exercise
 def soon(answer) -> None:
     """Exercise 12.1: `answer()` is a claim on the steps from `0-var train` to `0-var add-restricted`, and a count of runs."""
     two_things = "the answer is two things, a `Claim` and the count that you expect"
@@ -65,7 +64,6 @@ def _measures_the_lag(measure) -> None:
         expect_number(as_number(given, "what `measure` gives"), truth, case, "it should be", wrong=wrong)
 
 
-@exercise
 def lower_rank(answer) -> None:
     """Exercise 12.2: `answer(n)` is the rank of the lower end of the bootstrap interval of the median of n values."""
     sizes = (1, 3, 5, 7, 9, 11, 15, 21, 33)
@@ -87,7 +85,6 @@ def lower_rank(answer) -> None:
         expect(ours == truth, f"of {n} values it gives number {ours:g}, which is too {'low' if ours < truth else 'high'}{told}")
 
 
-@exercise
 def least_share(answer) -> None:
     """Exercise 12.3: `answer(held, runs)` is the least chance under which so many runs or more hold with 5%."""
     middling = [(random.randint(1, n - 1), n) for n in random.sample(range(3, 40), 12)]
@@ -105,7 +102,6 @@ def least_share(answer) -> None:
         expect_number(given, high, f"{held} of {runs}", "the least share is", 1e-4, wrong)
 
 
-@exercise
 def as_of(answer) -> None:
     """Exercise 12.4: `answer(run, step)` is the evidence of a run as it was at a step."""
     metrics = pd.DataFrame({"accuracy": [0.1, 0.5, 0.9]}, index=[0, 100, 200])

@@ -8,10 +8,9 @@ import torch
 from .. import theory
 from ..task import STUDY, Task
 from ..theory import Setting
-from .common import as_number, as_tensor, close, exercise, expect, expect_close, expect_number
+from .common import as_number, as_tensor, close, expect, expect_close, expect_number
 
 
-@exercise
 def sure_share(answer) -> None:
     """Exercise 13.1: `answer(N)` is the share of pairs for which the right sum alone has the largest logit, modulo N."""
     for N in (3, 4, 7, 10, 12, 59, 60):
@@ -27,7 +26,6 @@ def sure_share(answer) -> None:
         expect_number(answer(N), truth, f"{N = }", "counted over all pairs it is", wrong=wrong)
 
 
-@exercise
 def enough_step(answer) -> None:
     """Exercise 13.3: `answer(K)` is the smallest h above which every two-variable problem with K assignments is right."""
     for K in (3, 4, 6):
@@ -48,7 +46,6 @@ def enough_step(answer) -> None:
         expect_close(given, high, f"for {K} assignments it gives h = {given:.4f}", 1e-3, wrong)
 
 
-@exercise
 def number_operand(answer) -> None:
     """Exercise 13.2: `answer(alpha, epsilon, p, N, V)` is the step at (p_14, q0) if x = y has probability p."""
     for N, V, T in ((7, 3, 8), (11, 4, 10)):
@@ -70,7 +67,6 @@ def number_operand(answer) -> None:
             expect_number(given, truth, case, "autograd gives", 1e-5, {pull: True}, 1e-5)
 
 
-@exercise
 def control(answer) -> None:
     """Exercise 13.4: `answer()` is (K, asked, W[e_v, e_v], W[e_v, q0]) after eight steps at lambda = 4, gamma = 0.5."""
     K, asked, *entries = as_tensor(answer(), (4,), "(assignments, asked, entry, entry)").tolist()
@@ -84,7 +80,6 @@ def control(answer) -> None:
         expect(close(found, mine, 1e-6, 2e-3), f"{words}; is `asked` passed on, and W the last one?")
 
 
-@exercise
 def null(answer) -> None:
     """Exercise 13.5: `answer(m, generator)` is a random matrix in the span of the names that pairs no name with itself."""
     m = torch.randn(12, 128, generator=torch.Generator().manual_seed(random.randrange(2**31)))

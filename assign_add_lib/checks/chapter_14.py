@@ -9,7 +9,7 @@ from torch import Tensor
 from ..companions.reasoning.data import FAN_IN, Graphs, Vocabulary, graphs_of, sample_graphs, write
 from ..companions.reasoning.model import Network
 from ..companions.reasoning.training import answers, load_arm
-from .common import Wrong, as_number, as_tensor, exercise, expect, hint
+from .common import Wrong, as_number, as_tensor, expect, hint
 
 NODES, DEEPEST, SOLVED = 48, 4, 0.1  # of the graphs asked for in exercise 14.5, and the share of them that may be solved
 
@@ -32,7 +32,6 @@ def _reached(operands: list[list[int]], node: int) -> list[set[int]]:
     return reached[:-1]
 
 
-@exercise
 def mended_after(answer) -> None:
     """Exercise 14.1: `answer(operands, node)` is after how many rounds a wrong value at the node has left no trace for sure."""
     cases, said, true, shortest = [], [], [], []
@@ -51,7 +50,6 @@ def mended_after(answer) -> None:
         expect(given == rounds, f"for {case} you say {given:g}; write down which nodes are wrong after each round")
 
 
-@exercise
 def own_errors(answer) -> None:
     """Exercise 14.2: `answer(graphs, held)` says of each node whether it is wrong although all that it adds is right."""
     graphs = _drawn(20, 12)
@@ -79,7 +77,6 @@ def _look_alikes(numbers: list[int]) -> list[list[int]]:
     return [each for each in every if _vector(each) == _vector(numbers) and (sum(each) - sum(numbers)) % 11]
 
 
-@exercise
 def look_alike(answer) -> None:
     """Exercise 14.3: `answer(numbers)` has the same mean as the numbers in every embedding, and another sum; [] if none has."""
     cases = [[random.randrange(11) for _ in range(random.randint(1, FAN_IN))] for _ in range(20)]
@@ -109,7 +106,6 @@ def _by_hand(network: Network, graphs: Graphs, rounds: int, every: int) -> Tenso
     return torch.stack(held)
 
 
-@exercise
 @torch.no_grad()
 def snapped(answer) -> None:
     """Exercise 14.4: `answer(network, graphs, rounds, every)` are the values held, as tokens pass on every so many rounds."""
@@ -126,7 +122,6 @@ def snapped(answer) -> None:
         expect(agree == 6, words + hint(given, wrong))
 
 
-@exercise
 def hard(answer) -> str:
     """Exercise 14.5: `answer()` are the operands of 48 nodes, no deeper than 4, of graphs that the discrete arm fails.
 

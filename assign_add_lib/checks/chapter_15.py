@@ -12,7 +12,7 @@ from ..companions.hypernetwork.analysis import fitted_codes, probe, ridge_slopes
 from ..companions.hypernetwork.data import INPUTS, MODULES, Tasks, Teacher, execute, mix
 from ..companions.hypernetwork.model import Hypernetwork
 from ..companions.hypernetwork.training import r_squared
-from .common import as_tensor, close, exercise, expect, expect_close, expect_number, hint
+from .common import as_tensor, close, expect, expect_close, expect_number, hint
 
 
 class _Known(nn.Module):
@@ -34,7 +34,6 @@ class _Known(nn.Module):
         return execute(mix(code, self.modules_), self.readout, x)
 
 
-@exercise
 def encoder_share(answer) -> None:
     """Exercise 15.1: `answer(network, tasks, others)` is the share of the loss that the best code removes.
 
@@ -59,7 +58,6 @@ def encoder_share(answer) -> None:
         expect_number(given, share, words, "the share is", 0.03, wrong)
 
 
-@exercise
 def features(answer) -> str:
     """Exercise 15.2: `answer(x, y)` are features (task, at most 512) from which a linear map reads the code of a task.
 
@@ -87,7 +85,6 @@ def features(answer) -> str:
     return f"from your features R² is {outside:.3f} on held-out pairs, from a regression's slopes {slopes:.3f}"
 
 
-@exercise
 def other_modules(answer) -> None:
     """Exercise 15.3: `answer(modules, R)` does with the code z R what the modules do with the code z."""
     for _ in range(3):
@@ -103,7 +100,6 @@ def other_modules(answer) -> None:
         expect_close(mixed, truth, off + hint(given, wrong, 1e-4, 1e-5), 1e-3)
 
 
-@exercise
 def few_examples(answer) -> None:
     """Exercise 15.4: `answer(executor, x, y)` is the code (8,) of a task of at most two modules, from three examples.
 
@@ -142,7 +138,6 @@ class _Called(TorchFunctionMode):
         return func(*args, **kwargs or {})
 
 
-@exercise
 def gap(answer) -> None:
     """Exercise 15.5: `answer(modules, readout, z, x)` (n, 2) is a mixture's answer less the sum of its modules' answers."""
     for _ in range(4):

@@ -12,7 +12,7 @@ from ..companions.rules.data import draw_rows, draw_where, lines_known, unmatche
 from ..companions.rules.model import rotary
 from ..companions.rules.solvers import expected_ratio_matching
 from ..companions.rules.training import load_rules
-from .common import as_parts, as_tensor, exercise, expect, expect_number, hint
+from .common import as_parts, as_tensor, expect, expect_number, hint
 
 
 def _fixed(inputs: list[tuple[int, int]], p: int) -> set[tuple[int, int]]:
@@ -22,7 +22,6 @@ def _fixed(inputs: list[tuple[int, int]], p: int) -> set[tuple[int, int]]:
     return {(x, y) for x, y in every if not any((a * x + b * y) % p for a, b in differences)}
 
 
-@exercise
 def known(answer) -> None:
     """Exercise 16.1: `answer(inputs, p)` is the set of inputs whose answer is fixed by what these examples answer."""
     for p in (5, 7, 11):
@@ -49,7 +48,6 @@ def _matching(shown: Tensor, k: int, guess: bool = True, origin: float = 1.0, it
     return total / len(pairs)
 
 
-@exercise
 def expected(answer) -> None:
     """Exercise 16.2: `answer(shown, k)` is how often ratio matching is right where all inputs are among those shown (p, p)."""
     alone = "the question's own input may be among the examples, and is a match, by the factor 1"
@@ -67,7 +65,6 @@ def expected(answer) -> None:
             expect_number(answer(shown.clone(), k), _matching(shown, k), case, "counting gives", wrong=wrong)
 
 
-@exercise
 def looks_back(answer) -> None:
     """Exercise 16.3: `answer(distance, d)` are a query and a key, such that the best key stands that many places back."""
     places = torch.arange(60)
@@ -96,7 +93,6 @@ def _shares(p: int) -> list[float]:
     return right
 
 
-@exercise
 def without_ratios(answer) -> None:
     """Exercise 16.4: `answer(p)` are the shares right at each question of a line whose inputs come once each."""
     for p in (5, 7):
@@ -117,7 +113,6 @@ def _ordered(scores: Tensor, right: Tensor) -> float:
     return (ranks.mean() - (len(ranks) + 1) / 2) / (len(right) - len(ranks))
 
 
-@exercise
 @torch.no_grad()
 def likely(answer) -> str:
     """Exercise 16.5: `answer(rows)` are scores (row,), larger where the network of seed 1 answers rightly without a match.

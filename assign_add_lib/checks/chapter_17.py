@@ -9,10 +9,9 @@ import torch
 from ..laboratory.page import differences
 from ..laboratory.predictions import measured, plan_of
 from ..laboratory.training import Untrained
-from .common import Wrong, as_number, as_tensor, close, exercise, expect, expect_number
+from .common import Wrong, as_number, as_tensor, close, expect, expect_number
 
 
-@exercise
 def silent(answer) -> None:
     """Exercise 17.1: `answer(N)` are the pairs (frequency, distance) at which a wave modulo N is silent."""
     for N in (12, 59, 60, 58, 45, 64):
@@ -36,7 +35,6 @@ def _bound(places: int, slots: int, N: int, among_all: bool = False) -> float:
     return total / slots
 
 
-@exercise
 def bound(answer) -> None:
     """Exercise 17.2: `answer(places, slots, N)` is how often a solver is right that binds so many places and picks otherwise."""
     for slots, N in ((6, 59), (4, 29), (8, 59)):
@@ -58,7 +56,6 @@ def _asymmetry(a: float, b: float, c: float, d: float, psi: float) -> float:
     return ((first - second).abs().max() / 2).item()
 
 
-@exercise
 def order_told(answer) -> None:
     """Exercise 17.3: `answer(a, b, c, d, psi)` is how much the squared length tells of the order, with two heads."""
     chosen = [(0.7, 0.3, 0.3, 0.7, math.pi / 2), (1, 0, 0, 1, 1.0), (0.5, 0.5, 0.5, 0.5, 1.0), (0.8, 0.2, 0.4, 0.1, 2.0)]
@@ -80,7 +77,6 @@ def _held_by_luck(n: int, q: float) -> float:
     return sum(math.comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(needed, n + 1))
 
 
-@exercise
 def seeds_needed(answer) -> None:
     """Exercise 17.4: `answer(q, most)` is the least multiple of 3 of seeds of which two thirds hold by luck in so few cases."""
     for q, most in product((0.5, 0.3, 0.1, 0.6), (0.6, 0.2, 0.05, 0.01)):
@@ -94,7 +90,6 @@ def seeds_needed(answer) -> None:
         expect_number(given, true, f"chance {q} each, at most {most},", told, wrong=wrong)
 
 
-@exercise
 def own_world(answer) -> str:
     """Exercise 17.5: `answer()` is the text of a world's file, whose predictions an untrained network does not bear out."""
     try:

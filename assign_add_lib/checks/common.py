@@ -12,7 +12,6 @@ from torch import Tensor
 
 from ..task import STUDY, Problem
 
-Answer = Callable  # a learner's function; where an exercise asks for a text, this text
 Wrongs = Mapping[str, object]  # words -> the wrong answer that they explain, or whether it was found
 NONE: Wrongs = MappingProxyType({})
 NOTHING = "your function returns nothing yet"
@@ -54,16 +53,17 @@ class Wrong(Exception):
     """What is wrong with a learner's answer, in words."""
 
 
-def exercise(check: Callable, none_is_an_answer: bool = False) -> Callable:
+def exercise(check: Callable) -> Callable:
     """Make a function that raises `Wrong` into a check that prints its verdict, and what the function returns beside it."""
 
     @functools.wraps(check)
     def judged(answer: object) -> None:
         def asked(*arguments, **named):
             given = answer(*arguments, **named)
-            expect(given is not None or none_is_an_answer, NOTHING)
+            expect(given is not None, NOTHING)
             return given
 
+        asked.__wrapped__ = answer
         try:
             said = check(asked if callable(answer) else answer)
         except Wrong as wrong:
@@ -138,12 +138,6 @@ def hint(given, wrong: Wrongs, atol: float = 1e-6, rtol: float = 0.0) -> str:
         if value if isinstance(value, bool) else close(given, value, atol, rtol):
             return f"; {words}"
     return ""
-
-
-def refuse(given, wrong: Wrongs, atol: float = 1e-8, rtol: float = 0.0) -> None:
-    """Raise `Wrong` with the words of the first of these wrong answers that this one is."""
-    if words := hint(given, wrong, atol, rtol):
-        raise Wrong(words.removeprefix("; "))
 
 
 def expect_close(given, truth, words: str, atol: float = 1e-6, wrong: Wrongs = NONE, rtol: float = 0.0) -> None:
