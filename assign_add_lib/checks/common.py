@@ -149,7 +149,7 @@ def expect_close(given, truth, words: str, atol: float = 1e-6, wrong: Wrongs = N
 def expect_number(given, truth: float, case: str, told: str, atol: float = 1e-6, wrong: Wrongs = NONE, rtol: float = 0.0) -> None:
     """The same for a number in a case, such as "N = 3", whose truth is `told` so, such as "counted over all pairs it is"."""
     given = as_number(given)
-    expect_close(given, truth, f"for {case} it gives {given:.5g}; {told} {truth:.5g}", atol, wrong, rtol)
+    expect_close(given, truth, f"for {case} it gives {given:#.4g}; {told} {truth:#.4g}", atol, wrong, rtol)
 
 
 def random_problem(kind: str | None = None) -> Problem:
