@@ -100,14 +100,13 @@ def evidence(answer) -> None:
         right, twin = torch.rand(size) < 0.7, torch.rand(size) < 0.6
         right[:2] = torch.tensor([True, False])
         right |= place == 9  # a solver may be right on all
-        hits, even = right.tolist(), right.double().mean().item()
-        rote = [sure if known else 1 / STUDY.n_numbers for known in twin.tolist()]
+        rote, even = torch.where(twin, sure, 1 / STUDY.n_numbers).double(), right.double().mean()
         # pair by pair, how much more likely the answer is from the rote adder
-        ratios = [p / even if hit else (1 - p) / (1 - even) for hit, p in zip(hits, rote)]
-        truth = math.log(math.prod(ratios))
+        ratios = torch.where(right, rote / even, (1 - rote) / (1 - even))
+        truth = ratios.prod().log()
         mistakes = {
             "the rote adder's comes first": -truth,
-            "wrong answers are evidence too": sum(math.log(ratio) for ratio, hit in zip(ratios, hits) if hit),
+            "wrong answers are evidence too": ratios[right].log().sum(),
         }
         given = answer(right.clone(), twin.clone(), sure)
         expect_number(given, truth, f"{size} pairs and {sure = :.2f}", "pair by pair gives", 1e-3, mistakes)

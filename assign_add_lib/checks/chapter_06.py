@@ -108,13 +108,11 @@ def sharing(answer) -> None:
         expect(same > 0.8, f"for nearly the same contributions it gives {same:.2f}; that should be near 1")
         words = f"with a fifth of all contributions it gives {small:.2f} for {same:.2f}; a factor should not matter"
         expect_close(small, same, words, 0.05)
-        half, other = torch.rand(120, generator=draws) < 0.5, near[torch.randperm(80, generator=draws)]
-        near_0 = "that should be near 0"
-        rivals = (
-            ("with two sets of neurons", one * half, near * ~half, 0.2, near_0),
-            ("with a copy of every neuron", torch.cat([one, 0 * one], 1), torch.cat([0 * near, near], 1), 0.2, near_0),
-            ("that uses, for each pair, the neurons of another pair", one, other, 0.5, "compare pair by pair"),
-        )
-        for rival, mine, its, most, why in rivals:
-            found = measured(mine, its)
-            expect(found < most, f"for a rival {rival} it gives {found:.2f}; {why}")
+        half = torch.rand(120, generator=draws) < 0.5
+        apart = measured(one * half, near * ~half)
+        doubled = measured(torch.cat([one, 0 * one], 1), torch.cat([0 * near, near], 1))
+        expect(apart < 0.2, f"for a rival with two sets of neurons it gives {apart:.2f}; that should be near 0")
+        expect(doubled < 0.2, f"for a rival with a copy of every neuron it gives {doubled:.2f}; that should be near 0")
+        shuffled = measured(one, near[torch.randperm(80, generator=draws)])
+        words = f"for a rival that uses, for each pair, the neurons of another pair it gives {shuffled:.2f}; compare pair by pair"
+        expect(shuffled < 0.5, words)

@@ -12,12 +12,7 @@ from ..claims.evidence import Evidence
 from ..claims.study import SEEDS
 from ..engine.scoreboard import Claim
 from ..task import STUDY
-from .common import as_number, as_parts, expect, expect_number, hint
-
-
-def _at_least(k: int, n: int, p: float) -> float:
-    """The probability of at least k heads in n tosses of a coin with chance p."""
-    return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
+from .common import as_number, as_parts, at_least, expect, expect_number, hint
 
 
 def _series(steps: range, draws: random.Random) -> pd.Series:
@@ -69,7 +64,7 @@ def lower_rank(answer) -> None:
     sizes = (1, 3, 5, 7, 9, 11, 15, 21, 33)
 
     def ranks(more: int = 0, least: float = 0.025, start: int = 1) -> list[int]:
-        chances = [[_at_least((n + 1) // 2 + more, n, k / n) for k in range(1, n + 1)] for n in sizes]
+        chances = [[at_least((n + 1) // 2 + more, n, k / n) for k in range(1, n + 1)] for n in sizes]
         return [next((k for k, chance in enumerate(each, start) if chance >= least), len(each)) for each in chances]
 
     given = [as_number(answer(n)) for n in sizes]
@@ -92,7 +87,7 @@ def least_share(answer) -> None:
         low, high = 0.0, 1.0
         for _ in range(60):
             middle = (low + high) / 2
-            low, high = (middle, high) if _at_least(held, runs, middle) < 0.05 else (low, middle)
+            low, high = (middle, high) if at_least(held, runs, middle) < 0.05 else (low, middle)
         given = as_number(answer(held, runs))
         exactly = math.comb(runs, held) * given**held * (1 - given) ** (runs - held)
         wrong = {

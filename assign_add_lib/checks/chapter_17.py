@@ -9,7 +9,7 @@ import torch
 from ..laboratory.page import differences
 from ..laboratory.predictions import measured, plan_of
 from ..laboratory.training import Untrained
-from .common import Wrong, as_number, as_tensor, close, expect, expect_number
+from .common import Wrong, as_number, as_tensor, at_least, close, expect, expect_close, expect_number
 
 
 def silent(answer) -> None:
@@ -73,8 +73,7 @@ def order_told(answer) -> None:
 
 def _held_by_luck(n: int, q: float) -> float:
     """The chance that at least two thirds of n seeds hold, each with chance q."""
-    needed = -(-2 * n // 3)
-    return sum(math.comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(needed, n + 1))
+    return at_least(-(-2 * n // 3), n, q)
 
 
 def seeds_needed(answer) -> None:
@@ -86,8 +85,8 @@ def seeds_needed(answer) -> None:
             "it must be a multiple of 3": bool(given % 3),
             "that asks that all of them hold": next(n for n in sizes if q**n <= most),
         }
-        told = f"the chance is {_held_by_luck(true, q):.4f} with"
-        expect_number(given, true, f"chance {q} each, at most {most},", told, wrong=wrong)
+        words = f"chance {q} each, at most {most}: {true} seeds, not {given:g}; with {true} the chance is"
+        expect_close(given, true, f"{words} {_held_by_luck(true, q):.4f}", wrong=wrong)
 
 
 def own_world(answer) -> str:

@@ -152,6 +152,11 @@ def expect_number(given, truth: float, case: str, told: str, atol: float = 1e-6,
     expect_close(given, truth, f"for {case} it gives {given:#.4g}; {told} {truth:#.4g}", atol, wrong, rtol)
 
 
+def at_least(k: int, n: int, p: float) -> float:
+    """The probability of at least k heads in n tosses of a coin with chance p."""
+    return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
+
+
 def random_problem(kind: str | None = None) -> Problem:
     """A random problem of one of the four kinds, any kind if not given."""
     kind = kind or random.choice(["0-var", "1-var left", "1-var right", "2-var"])
