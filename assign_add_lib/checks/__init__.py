@@ -1,7 +1,8 @@
 """Checks: the numbers that the prose quotes, and one check for each exercise, in a module for each chapter.
 
 A check tries the learner's function on fresh random input, compares it with an independent truth, and prints in words
-whether it is right, or what is wrong.  A chapter's module is imported when its first check is asked for.
+whether it is right, or what is wrong.  The functions of a chapter's module raise what is wrong; here they become checks that
+print it.  The module is imported when its first check is asked for.
 """
 
 from importlib import import_module
@@ -34,7 +35,10 @@ def __getattr__(name: str):
     """Import a check where it is first asked for: together they know the whole book."""
     if name not in _HOMES:
         raise AttributeError(f"there is no check {name}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    if _HOMES[name] != "common":
+        found = import_module(".common", __name__).exercise(found)
+    return globals().setdefault(name, found)
 
 
 def __dir__() -> list[str]:

@@ -2,64 +2,56 @@
 
 import math
 import random
-from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
-from ..model import Weights, forward, trace
+from ..model import Weights, forward, read_out, trace
 from ..task import Task
-from .common import as_number, as_tensor, close, exercise, expect, expect_close, random_problem, refuse
+from .common import as_tensor, close, expect, expect_close, expect_number, random_problems
 
 
-@exercise
-def normalised_scores(answer: Callable) -> None:
+def _rms(x: Tensor) -> Tensor:
+    return x.square().mean(1, keepdim=True).sqrt()
+
+
+def normalised_scores(answer) -> None:
     """Exercise 2.1: `answer(C, QK1, tokens)` gives layer-1 scores (query, key) of vectors divided by their root mean square."""
     for _ in range(10):
         d_vocab, length, d = random.randint(5, 12), random.randint(2, 6), random.randint(3, 9)
         C, QK1 = torch.randn(d_vocab + length, d, dtype=torch.float64), torch.randn(d, d, dtype=torch.float64)
         tokens = torch.randint(d_vocab, (length,))
         given = as_tensor(answer(C.clone(), QK1.clone(), tokens.clone()), (length, length))
-        x = C[tokens] + C[d_vocab:]
-        rows = C / C.square().mean(1, keepdim=True).sqrt()
-        of_rows = rows[tokens] + rows[d_vocab:]
-        apart = (C[tokens].square().mean(1) + C[d_vocab:].square().mean(1)).sqrt()
-        sizes_apart = x @ QK1 @ x.T / (apart[:, None] * apart)
-        unit = x / x.square().mean(1, keepdim=True).sqrt()
-        truth = unit @ QK1 @ unit.T
+        e, p = C[tokens], C[d_vocab:]
+        one, several, rows = e + p, (_rms(e) ** 2 + _rms(p) ** 2).sqrt(), e / _rms(e) + p / _rms(p)
+        truth, whole, apart, of_rows = (x @ QK1 @ x.T for x in (one / _rms(one), one, one / several, rows))
         wrong = {
-            "these are the scores without normalisation": x @ QK1 @ x.T,
+            "these are the scores without normalisation": whole,
             "you divide by the length of a vector; its root mean square is smaller": truth / d,
-            "the size of a sum is not that of its parts: the product of token and position counts too": sizes_apart,
-            "you normalise each row of C; normalise the sum of a token's row and a position's": of_rows @ QK1 @ of_rows.T,
+            "the size of a sum is not that of its parts: the product of token and position counts too": apart,
+            "you normalise each row of C; normalise the sum of a token's row and a position's": of_rows,
             "the query is the row, the key the column": truth.T,
         }
-        refuse(given, wrong, rtol=1e-5)
-        gap = (given - truth).abs().max().item()
-        expect(gap < 1e-6, f"the scores are off by up to {gap:.2g} from those of normalised vectors")
+        words = f"the scores are off by up to {(given - truth).abs().max():.2g} from those of normalised vectors"
+        expect_close(given, truth, words, 1e-6, wrong)
 
 
-@exercise
-def typical_score(answer: Callable) -> None:
+def typical_score(answer) -> None:
     """Exercise 2.2: `answer(d_model, d_head, s)` is the standard deviation of an untrained layer-1 score; held against draws."""
     for _ in range(4):
         d, d_head, s = random.randint(16, 40), random.randint(4, 40), random.uniform(0.05, 0.4)
-        given = as_number(answer(d, d_head, s))
-        e, p = (s * torch.randn(3000, 2, d) for _ in range(2))
+        x = s * (torch.randn(3000, 2, 1, d) + torch.randn(3000, 2, 1, d))  # (draw, position, 1, d)
         W_Q, W_K = (s * torch.randn(3000, d, d_head) for _ in range(2))
-        x = (e + p)[:, :, None]  # (draw, position, 1, d)
         drawn = ((x[:, 0] @ W_Q) @ (x[:, 1] @ W_K).mT / math.sqrt(d_head)).std().item()
-        ratio = given / drawn
         wrong = {
-            "scores are divided by the square root of d_head": close(ratio / math.sqrt(d_head), 1, 0.1),
-            "a vector is a token's embedding plus a position's": close(2 * ratio, 1, 0.1),
-            "that is the variance": close(math.sqrt(abs(given)) / drawn, 1, 0.1),
+            "scores are divided by the square root of d_head": drawn * math.sqrt(d_head),
+            "a vector is a token's embedding plus a position's": drawn / 2,
+            "that is the variance": drawn**2,
         }
-        words = f"for d_model = {d}, d_head = {d_head}, s = {s:.3f} it gives {given:.4g}; 3000 draws give {drawn:.4g}"
-        expect_close(ratio, 1, words, 0.1, wrong)
+        expect_number(answer(d, d_head, s), drawn, f"d_model = {d}, {d_head = }, {s = :.3f}", "3000 draws give", 0, wrong, 0.1)
 
 
-@exercise
-def turned(answer: Callable) -> None:
+def turned(answer) -> None:
     """Exercise 2.3: `answer(weights, layer, M)` has W_Q M in a layer, and the logits of before."""
     task = Task(7, 3, 10)
     tokens = torch.randint(task.d_vocab, (20, task.length))
@@ -67,10 +59,10 @@ def turned(answer: Callable) -> None:
         weights = Weights.init(task, random.randrange(2**31), d_model=12, d_mlp=20).to(torch.float64)
         weights = weights.replace(W_Q=4 * weights.W_Q, W_K=4 * weights.W_K)
         M = torch.eye(12, dtype=torch.float64) + torch.randn(12, 12) / 6
-        before = {name: tensor.clone() for name, tensor in weights.tensors().items()}
+        before = [tensor.clone() for tensor in weights.tensors().values()]
         given = answer(weights, layer, M)
         expect(isinstance(given, Weights), f"it returns a {type(given).__name__}; it should return Weights")
-        same = all(torch.equal(tensor, before[name]) for name, tensor in weights.tensors().items())
+        same = all(map(torch.equal, weights.tensors().values(), before))
         expect(same, "it writes into the weights that it was given; copy a tensor with clone() before you change it")
         here, other = layer - 1, 2 - layer
         untouched = torch.equal(given.W_Q[other], weights.W_Q[other]) and torch.equal(given.W_K[other], weights.W_K[other])
@@ -80,14 +72,10 @@ def turned(answer: Callable) -> None:
         expect(gap < 1e-8, f"turning layer {layer} changes the logits, by up to {gap:.2g}; is W_K right?")
 
 
-@exercise
-def without_layer_2_attention(answer: Callable) -> None:
+def without_layer_2_attention(answer) -> None:
     """Exercise 2.4: `answer(lens, tokens)` gives the logits without what layer 2's attention adds."""
-    weights = Weights.init(seed=random.randrange(2**31))
-    lens = weights.to_transformer_lens()
-    tokens = torch.stack([random_problem().tokens() for _ in range(20)])
-    activations = trace(weights, tokens)
-
+    weights, (_, tokens) = Weights.init(seed=random.randrange(2**31)), random_problems(20)
+    lens, activations = weights.to_transformer_lens(), trace(weights, tokens)
     without = activations.resid_pre + activations.attn_out[:, 0]  # the stream with layer 1's attention alone
     given = as_tensor(answer(lens, tokens), activations.logits.shape)
     too_late = activations.logits - activations.attn_out[:, 1] @ weights.W_U
@@ -98,8 +86,7 @@ def without_layer_2_attention(answer: Callable) -> None:
         "layer 1's attention is removed; our layer 2 is blocks.1 in TransformerLens": block_0,
         "the MLP still reads what layer 2's attention adds; remove it before the MLP, not after": too_late,
     }
-    refuse(given, wrong, 1e-5, 1e-5)
-    truth = (without + (without @ weights.W_in).relu() @ weights.W_out) @ weights.W_U
-    expect(close(given, truth, 1e-5, 1e-5), "the logits are not those of the network without layer 2's attention")
-    restored = close(lens(tokens), activations.logits, 1e-5, 1e-5)
-    expect(restored, "the network stays changed after the call; use run_with_hooks")
+    words = "the logits are not those of the network without layer 2's attention"
+    expect_close(given, read_out(weights, without), words, 1e-5, wrong, 1e-5)
+    words = "the network stays changed after the call; use run_with_hooks"
+    expect_close(lens(tokens), activations.logits, words, 1e-5, rtol=1e-5)

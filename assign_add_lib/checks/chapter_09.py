@@ -2,90 +2,78 @@
 
 import math
 import random
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from ..analysis.causal import counterfactual, pairs
 from ..analysis.interventions import changed_problems, full_problems
-from ..model import Weights, run, trace
+from ..model import Weights, read_out, run, trace
 from ..task import STUDY, Split
-from .common import as_parts, as_tensor, close, exercise, expect, expect_close, random_problem, refuse
+from .common import as_parts, as_tensor, expect, expect_close, hint, random_problems
 
 
-def _sharp_network() -> Weights:
+def _sharp_network(moved: float = 1.0) -> Weights:
     """A random network whose layer 2 reads unevenly, but more than one position, so that answers depend on what is read."""
     weights = Weights(**{name: 3 * tensor for name, tensor in Weights.init(seed=random.randrange(2**31)).tensors().items()})
-    scores = trace(weights, torch.stack([random_problem().tokens() for _ in range(20)])).scores[:, 1, -1]
+    scores = trace(weights, random_problems(20)[1]).scores[:, 1, -1]
     W_Q, W_V = weights.W_Q.clone(), weights.W_V.clone()
     W_Q[1] *= 3 / scores.std()
+    W_V[0] *= moved
     W_V[1] *= 5  # what layer 2 reads outweighs the rest of the stream
     return weights.replace(W_Q=W_Q, W_V=W_V)
-
-
-def _finished(weights: Weights, stream: Tensor) -> Tensor:
-    """The logits of the stream (batch, d_model) at `=` behind layer 2's attention."""
-    return (stream + (stream @ weights.W_in).relu() @ weights.W_out) @ weights.W_U
 
 
 def _read(weights: Weights, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """The logits where layer 2 reads streams `values` by their `keys` (batch, key, d_head), for a stream `query` at `=`."""
     scores = torch.einsum("bd,bkd->bk", query @ weights.W_Q[1], keys) / math.sqrt(weights.W_Q.shape[-1])
-    return _finished(weights, query + torch.einsum("bk,bkd->bd", scores.softmax(1), values @ weights.W_V[1]) @ weights.W_O[1])
+    return read_out(weights, query + torch.einsum("bk,bkd->bd", scores.softmax(1), values @ weights.W_V[1]) @ weights.W_O[1])
 
 
 def _after_exchange(weights: Weights, seen, brought: Tensor) -> Tensor:
     """The answers where layer 1 brings `brought` (batch, d_model) to `=`, and what it brings elsewhere stays."""
     stream = seen.resid_pre + seen.attn_out[:, 0]
-    stream = torch.cat([stream[:, :-1], (seen.resid_pre[:, -1] + brought)[:, None]], 1)
+    stream[:, -1] = seen.resid_pre[:, -1] + brought
     return _read(weights, stream[:, -1], stream @ weights.W_K[1], stream).argmax(1)
 
 
-@exercise
-def needed(answer: Callable) -> None:
-    """Exercise 9.1: `answer(w, clean, changed, name, position)` is which clean answers noising keeps and denoising returns."""
-    task, generator = STUDY, torch.Generator().manual_seed(random.randrange(2**31))
-    name, position = "blocks.0.hook_attn_out", task.last
-    for _ in range(50):  # until a network is found for which the exchange matters
-        weights = _sharp_network()
-        weights = weights.replace(W_V=weights.W_V * torch.tensor([3.0, 1.0])[:, None, None])
-        clean = full_problems(80, generator, task)
-        changed = changed_problems(clean, generator, task)["names"]
-        seen = [trace(weights, tokens) for tokens in (clean, changed)]
+def _alike(given: Tensor, truth: Tensor) -> bool:
+    """Whether nearly all answers are the same; two ways to compute one network may differ where two logits are close."""
+    return bool((given == truth).double().mean() > 0.97)
 
+
+def needed(answer) -> None:
+    """Exercise 9.1: `answer(w, clean, changed, name, position)` is which clean answers noising keeps and denoising returns."""
+    generator = torch.Generator().manual_seed(random.randrange(2**31))
+    for _ in range(50):  # until a network is found for which the exchange matters
+        weights = _sharp_network(moved=3)
+        clean = full_problems(80, generator, STUDY)
+        changed = changed_problems(clean, generator, STUDY)["names"]
+        seen = [trace(weights, tokens) for tokens in (clean, changed)]
         own = [each.logits[:, -1].argmax(1) for each in seen]
-        noised, denoised = (_after_exchange(weights, one, other.attn_out[:, 0, position]) for one, other in (seen, seen[::-1]))
+        noised, denoised = (_after_exchange(weights, one, other.attn_out[:, 0, -1]) for one, other in (seen, seen[::-1]))
         shares = [(one == other).double().mean() for one in (noised, denoised) for other in own]
         if min(shares) > 0.1 and max(shares) < 0.9 and (noised == own[0]).ne(denoised == own[0]).double().mean() > 0.1:
             break
     # the network is random: what it answers on the clean problem is called right
-    given = answer(weights, clean, changed, name, position, own[0])
+    given = answer(weights, clean, changed, "blocks.0.hook_attn_out", STUDY.last, own[0])
     given = as_parts(given, 2, "return two tensors: what noising keeps, and what denoising returns")
-    given = torch.stack([as_tensor(each, (80,), "each of the two").double() for each in given])
-
-    def like(*truths):
-        """Whether the two are these, where they are not left open."""
-        pairs = [(one, truth.double()) for one, truth in zip(given, truths) if truth is not None]
-        return all((one - truth).abs().mean() < 0.03 for one, truth in pairs)
-
-    kept, returned, unchanged = noised == own[0], denoised == own[0], own[1] == own[0]
-    if like(kept, returned):
-        return
+    first, second = (as_tensor(each, (80,), "each of the two") for each in given)
+    kept, returned = noised == own[0], denoised == own[0]
+    right = _alike(first, kept), _alike(second, returned)
     mistakes = {
-        "these are the answers without any exchange": like(own[0] == own[0], unchanged),
-        "these are the right two in the wrong order": like(returned, kept),
-        "count the clean answer in both; denoising asks whether it comes back": like(None, denoised == own[1]),
-        "count the clean answer in both; noising asks whether it stays": like(noised == own[1], None),
-        "the first is right; denoising reads the changed problem and gets the clean activation": like(kept, None),
-        "the second is right; noising reads the clean problem and gets the changed activation": like(None, returned),
+        "these are the answers without any exchange": bool(first.all()) and _alike(second, own[1] == own[0]),
+        "these are the right two in the wrong order": _alike(first, returned) and _alike(second, kept),
+        "count the clean answer in both; denoising asks whether it comes back": _alike(second, denoised == own[1]),
+        "count the clean answer in both; noising asks whether it stays": _alike(first, noised == own[1]),
+        "the first is right; denoising reads the changed problem and gets the clean activation": right[0],
+        "the second is right; noising reads the clean problem and gets the changed activation": right[1],
     }
-    refuse(given, mistakes)
-    expect(False, "these are not the answers with this one activation exchanged at this one position")
+    words = "these are not the answers with this one activation exchanged at this one position"
+    expect(all(right), words + hint(given, mistakes))
 
 
-@exercise
-def instead(answer: Callable) -> None:
+def instead(answer) -> None:
     """Exercise 9.2: `answer(values, by, generator)` is what stands in the place of values (n, d): zero, mean or resample."""
     values = torch.randn(200, 6)
 
@@ -93,9 +81,8 @@ def instead(answer: Callable) -> None:
         return as_tensor(answer(values, kind, torch.Generator().manual_seed(seed)), (200, 6), "what is returned")
 
     expect(by("zero").abs().max() < 1e-9, "by zero, every entry is 0")
-    mean = by("mean")
-    refuse(mean, {"the mean is over the rows, not over the entries of one": values.mean(1, keepdim=True).expand(200, 6)}, 1e-5)
-    expect_close(mean, values.mean(0).expand(200, 6), "by mean, every row is the mean of all rows", 2e-5)
+    wrong = {"the mean is over the rows, not over the entries of one": values.mean(1, keepdim=True).expand(200, 6)}
+    expect_close(by("mean"), values.mean(0).expand(200, 6), "by mean, every row is the mean of all rows", 2e-5, wrong)
     drawn, again, other = (by("resample", seed) for seed in (1, 1, 2))
     expect(not torch.equal(drawn, values), "resampled, each row is a random one, and not its own")
     distance, place = (drawn[:, None] - values).abs().amax(2).min(1)
@@ -106,104 +93,88 @@ def instead(answer: Callable) -> None:
     expect(torch.equal(drawn, again) and not torch.equal(drawn, other), "draw with the generator that is given")
 
 
-@exercise
-def swapped(answer: Callable) -> None:
+def swapped(answer) -> None:
     """Exercise 9.3: `answer(w, tokens, first, second)` answers with layer 2's values exchanged at two positions."""
-    tokens = torch.stack([random_problem().tokens(seed=index) for index in range(60)])
-    row = torch.arange(60)
-
-    def answers(left, right):
-        v = resid @ weights.W_V[1]
-        v[row, first], v[row, second] = v[row, left], v[row, right]
-        mixed = torch.einsum("bk,bkd->bd", activations.pattern[:, 1, -1], v)
-        return _finished(weights, resid[:, -1] + mixed @ weights.W_O[1]).argmax(1)
-
+    row, (_, tokens) = torch.arange(60), random_problems(60)
     for _ in range(50):  # until a network is found whose answers the exchange changes often
         weights = _sharp_network()
-        activations = trace(weights, tokens)
-        resid = activations.resid_pre + activations.attn_out[:, 0]
-        first, second = activations.pattern[:, 1, -1].topk(2).indices.unbind(1)
-        if (answers(first, second) != answers(second, first)).float().mean() > 0.3:
+        seen = trace(weights, tokens)
+        pattern, stream = seen.pattern[:, 1, -1], seen.resid_pre + seen.attn_out[:, 0]
+        first, second = pattern.topk(2).indices.unbind(1)
+        answers = []
+        for left, right in ((first, second), (second, first), (first, first), (second, second)):  # whose values the two get
+            v = stream @ weights.W_V[1]
+            v[row, first], v[row, second] = v[row, left], v[row, right]
+            moved = torch.einsum("bk,bkd->bd", pattern, v) @ weights.W_O[1]
+            answers.append(read_out(weights, stream[:, -1] + moved).argmax(1))
+        if (answers[0] != answers[1]).float().mean() > 0.3:
             break
     given = as_tensor(answer(weights, tokens, first, second), (60,))
-
-    def like(*places):
-        return bool((given == answers(*places)).float().mean() > 0.97)
-
-    same = like(second, second) or like(first, first)
+    unchanged, right, *same = (_alike(given, each) for each in answers)
     mistakes = {
-        "these are the answers of the unchanged network": like(first, second),
-        "both positions hold the same value afterwards; keep a copy before you write": same,
-        "these are not the answers with the values of layer 2 exchanged, and nothing else": True,
+        "these are the answers of the unchanged network": unchanged,
+        "both positions hold the same value afterwards; keep a copy before you write": any(same),
     }
-    if not like(second, first):
-        refuse(given, mistakes)
+    words = "these are not the answers with the values of layer 2 exchanged, and nothing else"
+    expect(right, words + hint(given, mistakes))
 
 
-@exercise
-def closed(answer: Callable) -> None:
+def closed(answer) -> None:
     """Exercise 9.4: `answer(w, tokens)` is an alteration: layer 2's key at 14 loses what layer 1 moved there from 13."""
-    weights = _sharp_network()
-    tokens = torch.stack([random_problem().tokens(seed=index) for index in range(60)])
+    weights, (_, tokens) = _sharp_network(), random_problems(60)
     seen, left, right = trace(weights, tokens), STUDY.left, STUDY.right
     stream = seen.resid_pre + seen.attn_out[:, 0]
     whole, by_layer_2 = (seen.resid_pre[:, left] @ weights.W_V[layer] @ weights.W_O[layer] for layer in (0, 1))
     weight, weight_2 = (seen.pattern[:, layer, right, left, None] for layer in (0, 1))
     moved, brought, nothing = weight * whole, seen.attn_out[:, 0, right], torch.zeros_like(whole)
-    given = run(weights, tokens, dict(answer(weights, tokens))).logits.detach()
 
-    def like(in_key, in_value=nothing, W_K=weights.W_K[1]):
+    def without(in_key, in_value=nothing, W_K=weights.W_K[1]):
         keys, values = stream @ weights.W_K[1], stream.clone()
         keys[:, right] -= in_key @ W_K
         values[:, right] -= in_value
-        truth = _read(weights, stream[:, -1], keys, values)
-        return close(given, truth, 1e-3 * float(truth.abs().max()), 1e-5)
+        return _read(weights, stream[:, -1], keys, values)
 
-    if like(moved):
-        return
     all_of_it = "that takes away all that layer 1 brought to 14; take only what came from 13"
     mistakes = {
-        "these are the logits of the unchanged network": like(nothing),
-        "the value at 14 changes as well; only the key should": like(moved, moved),
-        all_of_it: like(brought) or like(brought, brought),
-        "14 reads 13 with a weight below 1; what it moves is that weight times OV1's image": like(whole),
-        "W_K[0] makes layer 1's keys; the key here is layer 2's": like(moved, W_K=weights.W_K[0]),
-        "OV(w, 2) is what layer 2 moves; from 13 to 14 layer 1 moves it": like(weight * by_layer_2),
-        "that weight is layer 2's; from 13 to 14 layer 1 moves it": like(weight_2 * whole),
-        "that adds what was moved a second time": like(-moved),
-        "these are not the logits with what layer 1 moved from 13 taken out of layer 2's key at 14, and nothing else": True,
+        "these are the logits of the unchanged network": without(nothing),
+        "the value at 14 changes as well; only the key should": without(moved, moved),
+        all_of_it: without(brought),
+        f"{all_of_it}, and from the key": without(brought, brought),
+        "14 reads 13 with a weight below 1; what it moves is that weight times OV1's image": without(whole),
+        "W_K[0] makes layer 1's keys; the key here is layer 2's": without(moved, W_K=weights.W_K[0]),
+        "OV(w, 2) is what layer 2 moves; from 13 to 14 layer 1 moves it": without(weight * by_layer_2),
+        "that weight is layer 2's; from 13 to 14 layer 1 moves it": without(weight_2 * whole),
+        "that adds what was moved a second time": without(-moved),
     }
-    refuse(given, mistakes)
+    given, truth = run(weights, tokens, dict(answer(weights, tokens))).logits.detach(), without(moved)
+    words = "these are not the logits with what layer 1 moved from 13 taken out of layer 2's key at 14, and nothing else"
+    expect_close(given, truth, words, 1e-3 * float(truth.abs().max()), mistakes, 1e-5)
 
 
-@exercise
-def rival(answer: Callable) -> None:
+def rival(answer) -> None:
     """Exercise 9.5: `answer(base, source)` is another program's answers; that it is one is all that can be checked.
 
     The pairs are always the same, so that a program near a limit is not told one thing now and another later.
     """
     base, source = pairs(Split.draw(seed=1), 100, torch.Generator().manual_seed(9))
-    given = as_tensor(answer(base, source), (100,))
-    whole = bool((given == given.round()).all())
-    inside = bool(((given >= 0) & (given < STUDY.n_numbers)).all())
-    expect(inside, f"some of the answers are not numbers from 0 to {STUDY.n_numbers - 1}")
-    expect(whole, "some of the answers are not whole numbers")
+    given, N = as_tensor(answer(base, source), (100,)), STUDY.n_numbers
+    expect(((given >= 0) & (given < N)).all(), f"some of the answers are not numbers from 0 to {N - 1}")
+    expect((given == given.round()).all(), "some of the answers are not whole numbers")
     right = STUDY.right_answers(base)
     words = "where base and source are the same problem, nothing is exchanged, and the answer is the base's own"
     expect_close(as_tensor(answer(base, base), (100,)), right, words)
-
-    def share(variable):
-        return float((given == counterfactual(base, source, variable, STUDY)).double().mean())
-
-    kept = given == right
-    tried = "that is the program in which the site holds `{}`; its column in the table has tried it already"
-    asked = "that is our own program with another variable asked; a rival must answer otherwise"
-    nothing = "that is the program in which the site holds nothing; the column `nothing` has tried it already"
-    mistakes = {asked: share("asked") >= 0.9, nothing: bool(kept.double().mean() >= 0.9)}
-    mistakes |= {tried.format(name): share(name) >= 0.9 for name in ("left number", "right number", "sum")}
-    few = len(((given - right) % STUDY.n_numbers).unique()) <= 10 and bool(kept.double().mean() <= 0.5)
-    words = "your answers differ from the base's own by the same few numbers; they must come from what the source holds"
-    refuse(given, mistakes | {words: few})
-    apart = (given.ne(counterfactual(base, source, "asked", STUDY)) & ~kept).double().mean().item()
+    ours, kept = counterfactual(base, source, "asked", STUDY), given == right
+    programs = {
+        "our own program with another variable asked; a rival must answer otherwise": ours,
+        "the program in which the site holds nothing; the column `nothing` has tried it already": right,
+    }
+    for name in ("left number", "right number", "sum"):
+        words = f"the program in which the site holds `{name}`; its column in the table has tried it already"
+        programs[words] = counterfactual(base, source, name, STUDY)
+    few = "your answers differ from the base's own by the same few numbers; they must come from what the source holds"
+    for words, program in programs.items():
+        expect((given == program).double().mean() < 0.9, f"that is {words}")
+    expect(len(((given - right) % N).unique()) > 10 or kept.double().mean() > 0.5, few)
+    apart = ((given != ours) & ~kept).double().mean()
     words = "so the two are hard to tell apart; it should differ from both in at least half"
     expect(apart >= 0.5, f"in only {apart:.0%} of the pairs your rival gives neither our answer nor the base's own, {words}")

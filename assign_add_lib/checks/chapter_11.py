@@ -2,13 +2,12 @@
 
 import math
 import random
-from collections.abc import Callable
 from itertools import combinations
 
 import pandas as pd
 import torch
 
-from .common import as_number, as_tensor, exercise, expect, expect_close
+from .common import as_tensor, expect, expect_close, expect_number
 
 
 def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
@@ -21,48 +20,43 @@ def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
     return total / len(numbers)
 
 
-@exercise
-def by_exclusion(answer: Callable) -> None:
+def by_exclusion(answer) -> None:
     """Exercise 11.1: `answer(s, V, slots, N)` is the expected accuracy of a solver that cannot tell s variables apart."""
-    for s, V, slots, N in ((2, 6, 3, 7), (1, 6, 3, 7), (6, 6, 3, 7), (3, 8, 4, 11), (4, 12, 6, 59)):
-        given, truth = as_number(answer(s, V, slots, N)), _exclusion(s, V, slots, N)
-        with_itself = _exclusion(min(s + 1, V), V, slots, N)
+    for case in ((2, 6, 3, 7), (1, 6, 3, 7), (6, 6, 3, 7), (3, 8, 4, 11), (4, 12, 6, 59)):
+        s, V, slots, N = case
         wrong = {
             "alone in its group a variable is always found": s == 1,
             "a wrong number may be equal to the right one": _exclusion(s, V, slots, 10**9),
-            "the asked variable is one of the s": with_itself if given < truth else False,
+            "the asked variable is one of the s": _exclusion(min(s + 1, V), V, slots, N),
             "only numbers that hold one of the s are candidates": _exclusion(V, V, slots, N),
             "the other s - 1 are not always assigned": 1 / s,
             "the number of assignments is uniform on 1 to slots, not always slots": _exclusion(s, V, slots, N, most=True),
             "average over the number of assignments, then over how many others of the s are among them": True,
         }
-        case = f"s = {s}, V = {V}, slots = {slots}, N = {N}"
-        expect_close(given, truth, f"{case}: it gives {given:.4f}; going through all sets gives {truth:.4f}", wrong=wrong)
+        told = f"s, V, slots, N = {case}", "going through all sets gives"
+        expect_number(answer(*case), _exclusion(*case), *told, wrong=wrong)
 
 
-@exercise
-def basin_depth(answer: Callable) -> None:
+def basin_depth(answer) -> None:
     """Exercise 11.2: `answer(curve)` is how far one must climb at least from a curve's lowest point to leave the window."""
     draw = random.Random(0)
     for number in range(40):
         losses = [draw.randint(0, 900) / 100 for _ in range(draw.randint(5, 17))]
-        lowest = (0, len(losses) - 1, *[draw.randrange(len(losses))] * 8)[number % 10]
+        lowest, middle = (0, len(losses) - 1, *[draw.randrange(len(losses))] * 8)[number % 10], len(losses) // 2
         losses[lowest] = -0.5
         left, right = losses[: lowest + 1], losses[lowest:]
-        amounts = [0.5 * (i - len(losses) // 2) for i in range(len(losses))]
         height = min(max(left), max(right))
-        given, truth = as_number(answer(pd.Series(losses, amounts))), height + 0.5
         wrong = {
             "the easier of the two sides counts": max(losses) + 0.5,
             "the highest point of a side counts, not its end": min(left[0], right[-1]) + 0.5,
-            "the climb starts at the lowest point, not at 0": height - losses[len(losses) // 2],
-            "one side is empty: the lowest point belongs to both sides, also where it is an end": math.isnan(given),
+            "the climb starts at the lowest point, not at 0": height - losses[middle],
+            "one side is empty: the lowest point belongs to both sides, also where it is an end": math.nan,
         }
-        expect_close(given, truth, f"for losses {losses} it gives {given:.2f}, not {truth:.2f}", wrong=wrong)
+        given = answer(pd.Series(losses, [0.5 * (i - middle) for i in range(len(losses))]))
+        expect_number(given, height + 0.5, f"losses {losses}", "it should be", wrong=wrong)
 
 
-@exercise
-def one_lever(answer: Callable) -> None:
+def one_lever(answer) -> None:
     """Exercise 11.3: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
     draw, normal = random.Random(0), torch.Generator().manual_seed(0)
     for _ in range(12):
@@ -77,7 +71,5 @@ def one_lever(answer: Callable) -> None:
         expect_close(products[index], value, words, 1e-5)
         others = torch.arange(n) != index
         expect_close(products[others], before[others], "it also changes the products with other rows", 1e-5)
-        gap = (products - before)[:, None]
-        least = float(torch.linalg.lstsq(vectors, gap, driver="gelsd").solution.norm())
-        length = float((given - embedding).norm())
+        least, length = (torch.linalg.pinv(vectors) @ (products - before)).norm(), (given - embedding).norm()
         expect(length < least + 1e-5, f"all products are right, but the change is {length:.4f} long; {least:.4f} is enough")

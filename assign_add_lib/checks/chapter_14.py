@@ -1,7 +1,6 @@
 """The checks of chapter 14, Reasoning in a loop."""
 
 import random
-from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor
 from ..companions.reasoning.data import FAN_IN, Graphs, Vocabulary, graphs_of, sample_graphs, write
 from ..companions.reasoning.model import Network
 from ..companions.reasoning.training import answers, load_arm
-from .common import as_tensor, exercise, expect
+from .common import Wrong, as_number, as_tensor, expect, hint
 
 NODES, DEEPEST, SOLVED = 48, 4, 0.1  # of the graphs asked for in exercise 14.5, and the share of them that may be solved
 
@@ -20,8 +19,9 @@ def _drawn(n: int, nodes: int, vocabulary: Vocabulary | None = None) -> Graphs:
     return sample_graphs(n, nodes, rng, vocabulary or Vocabulary())
 
 
-def _structure(graphs: Graphs) -> list[list[int]]:
-    return [[operand for operand in each if operand >= 0] for each in graphs.operands[0].tolist()]
+def _operands(graphs: Graphs) -> list[list[list[int]]]:
+    """What each node of each graph adds; nothing for a leaf."""
+    return [[[operand for operand in node if operand >= 0] for node in graph] for graph in graphs.operands.tolist()]
 
 
 def _reached(operands: list[list[int]], node: int) -> list[set[int]]:
@@ -32,51 +32,43 @@ def _reached(operands: list[list[int]], node: int) -> list[set[int]]:
     return reached[:-1]
 
 
-@exercise
-def mended_after(answer: Callable) -> None:
+def mended_after(answer) -> None:
     """Exercise 14.1: `answer(operands, node)` is after how many rounds a wrong value at the node has left no trace for sure."""
-    said, true, arrows, shortest, cases = [], [], [], [], []
+    cases, said, true, shortest = [], [], [], []
     for _ in range(30):
-        operands = _structure(_drawn(1, random.randint(6, 14)))
+        (operands,) = _operands(_drawn(1, random.randint(6, 14)))
         node = random.randrange(len(operands))
-        given, reached = answer([list(each) for each in operands], node), _reached(operands, node)
-        expect(given is not None, "your function returns nothing yet")
-        ends = {user for user in range(len(operands)) if not any(user in each for each in operands)}
-        said.append(given)
+        cases.append(f"operands {operands} and node {node}")
+        said.append(as_number(answer([list(each) for each in operands], node)))
+        reached, ends = _reached(operands, node), set(range(len(operands))) - set(sum(operands, []))
         true.append(len(reached))
-        arrows.append(len(reached) - 1)
-        shortest.append(1 + next(steps for steps, nodes in enumerate(reached) if nodes & ends))
-        cases.append((operands, node))
+        shortest.append(next(steps for steps, nodes in enumerate(reached, 1) if nodes & ends))
+    arrows = [rounds - 1 for rounds in true]
     expect(said != arrows, "you count the arrows to the last node that is reached; that node is put right one round after")
     expect(said != shortest, "you follow the shortest way to a node that no other adds; the error lasts on the longest")
-    for (operands, node), given, rounds in zip(cases, said, true):
-        words = f"for operands {operands} and node {node} you say {given}; write down which nodes are wrong after each round"
-        expect(given == rounds, words)
+    for case, given, rounds in zip(cases, said, true):
+        expect(given == rounds, f"for {case} you say {given:g}; write down which nodes are wrong after each round")
 
 
-@exercise
-def own_errors(answer: Callable) -> None:
+def own_errors(answer) -> None:
     """Exercise 14.2: `answer(graphs, held)` says of each node whether it is wrong although all that it adds is right."""
     graphs = _drawn(20, 12)
     rng = torch.Generator().manual_seed(random.randrange(10**6))
-    solution = graphs.solution
+    solution, operands = graphs.solution, _operands(graphs)
     other, hit = torch.randint(12, solution.shape, generator=rng), torch.rand(solution.shape, generator=rng) < 0.3
     held = torch.where(hit, other, solution)
-    given = as_tensor(answer(graphs, held.clone()), solution.shape, "what you return")
-    wrong = (held != solution).tolist()
-    operands = [[[i for i in node if i >= 0] for node in graph] for graph in graphs.operands.tolist()]
-    true = torch.tensor([
-        [wrong[g][n] and not any(wrong[g][i] for i in operands[g][n]) for n in range(12)] for g in range(20)
-    ])  # fmt: skip
-    given = given.bool()
-    expect(not torch.equal(given, torch.tensor(wrong)), "these are all errors; leave out those of nodes that add a wrong value")
-    leaf = torch.tensor([[not each for each in graph] for graph in operands])
+    given = as_tensor(answer(graphs, held.clone()), solution.shape, "what you return").bool()
+    wrong = held != solution
+    true = wrong & torch.tensor([[not row[node].any() for node in graph] for row, graph in zip(wrong, operands)])
+    expect(not torch.equal(given, wrong), "these are all errors; leave out those of nodes that add a wrong value")
+    leaf = torch.tensor([[not node for node in graph] for graph in operands])
     expect(torch.equal(given[leaf], true[leaf]), "a leaf adds nothing; where it is wrong, the error is its own")
-    expect(torch.equal(given, true), f"{int((given != true).sum())} of {true.numel()} nodes are judged otherwise than by hand")
+    expect(torch.equal(given, true), f"{(given != true).sum()} of {true.numel()} nodes are judged otherwise than by hand")
 
 
-def _vector(numbers: list[int]) -> tuple[float, ...]:
-    return tuple(numbers.count(value) / len(numbers) for value in range(11))
+def _vector(numbers: list[int]) -> list[float]:
+    """The mean of embeddings that are apart in every direction."""
+    return [numbers.count(value) / len(numbers) for value in range(11)]
 
 
 def _look_alikes(numbers: list[int]) -> list[list[int]]:
@@ -85,26 +77,21 @@ def _look_alikes(numbers: list[int]) -> list[list[int]]:
     return [each for each in every if _vector(each) == _vector(numbers) and (sum(each) - sum(numbers)) % 11]
 
 
-@exercise
-def look_alike(answer: Callable) -> None:
+def look_alike(answer) -> None:
     """Exercise 14.3: `answer(numbers)` has the same mean as the numbers in every embedding, and another sum; [] if none has."""
     cases = [[random.randrange(11) for _ in range(random.randint(1, FAN_IN))] for _ in range(20)]
     cases += [[value] * size for value in (0, random.randint(1, 10)) for size in (1, 2, 3)]
     random.shuffle(cases)
     for numbers in cases:
-        given, some = answer(list(numbers)), _look_alikes(numbers)
-        expect(given is not None, "your function returns nothing yet")
-        expect(bool(given) or not some, f"for {numbers} there is one")
-        if not given:
-            continue
-        expect(bool(some), f"for {numbers} there is none, and you say {given}")
-        given = [int(each) for each in given]
-        expect(1 <= len(given) <= FAN_IN, f"{given} is not one to three numbers")
-        expect(
-            _vector(given) == _vector(numbers),
-            f"the mean of the vectors of {given} is that of {numbers} in some embeddings, not in all",
-        )
-        expect((sum(given) - sum(numbers)) % 11 != 0, f"{given} and {numbers} have the same sum modulo 11")
+        given, some = list(answer(list(numbers))), _look_alikes(numbers)
+        expect(given or not some, f"for {numbers} there is one")
+        if given:
+            expect(some, f"for {numbers} there is none, and you say {given}")
+            given = [int(each) for each in given]
+            expect(len(given) <= FAN_IN, f"{given} is not one to three numbers")
+            words = f"the mean of the vectors of {given} is that of {numbers} in some embeddings, not in all"
+            expect(_vector(given) == _vector(numbers), words)
+            expect(sorted(given) in some, f"{given} and {numbers} have the same sum modulo 11")
 
 
 def _by_hand(network: Network, graphs: Graphs, rounds: int, every: int) -> Tensor:
@@ -119,46 +106,38 @@ def _by_hand(network: Network, graphs: Graphs, rounds: int, every: int) -> Tenso
     return torch.stack(held)
 
 
-@exercise
 @torch.no_grad()
-def snapped(answer: Callable) -> None:
+def snapped(answer) -> None:
     """Exercise 14.4: `answer(network, graphs, rounds, every)` are the values held, as tokens pass on every so many rounds."""
     words = Vocabulary(5, 12)
-    network = Network(words, 1, 16, 2, 24)
+    network, graphs = Network(words, 1, 16, 2, 24), _drawn(10, 6, words)
     for weights in network.parameters():
         weights.add_(0.2 * torch.randn_like(weights))
-    graphs = _drawn(10, 6, words)
     for every in (1, 2, 3, 100):
-        given = answer(network, graphs, 6, every)
-        given = as_tensor(given, (6, 10, 6), "what you return")
-        true = _by_hand(network, graphs, 6, every)
-        if not torch.equal(given, true):
-            never, always = (torch.equal(given, _by_hand(network, graphs, 6, other)) for other in (100, 1))
-            expect(not never, f"tokens are never passed on, though every is {every}")
-            expect(not always, f"tokens are passed on after every round, though every is {every}")
-            agree = int((given == true).flatten(1).all(1).int().cumprod(0).sum())
-            expect(False, f"with tokens after every {every} rounds, the values are right for {agree} rounds, then differ")
+        given = as_tensor(answer(network, graphs, 6, every), (6, 10, 6), "what you return")
+        true, never, always = (_by_hand(network, graphs, 6, other) for other in (every, 100, 1))
+        wrong = {"tokens are never passed on": never, "tokens are passed on after every round": always}
+        agree = (given == true).flatten(1).all(1).int().cumprod(0).sum()
+        words = f"with tokens after every {every} rounds, the values are right for {agree} rounds, then differ"
+        expect(agree == 6, words + hint(given, wrong))
 
 
-@exercise
-def hard(answer: Callable) -> str:
+def hard(answer) -> str:
     """Exercise 14.5: `answer()` are the operands of 48 nodes, no deeper than 4, of graphs that the discrete arm fails.
 
     The numbers in the graphs are always the same, so that equal operands get equal verdicts.
     """
     operands = answer()
-    expect(operands is not None, "your function returns nothing yet")
     expect(len(operands) == NODES, f"there are {len(operands)} nodes; there should be {NODES}")
     try:
         graphs = graphs_of(operands, 10, torch.Generator().manual_seed(14))
     except ValueError as error:
-        expect(False, str(error))
-    deep = int(graphs.depth.max())
+        raise Wrong(str(error)) from None
+    deep = graphs.depth.max()
     expect(deep <= DEEPEST, f"the graph is {deep} deep; training has seen {DEEPEST}, so let that be the most")
-    run = load_arm("discrete-0")
-    held = answers(run.network(), "discrete", graphs)
-    right, empty = held == graphs.solution, (held == graphs.vocabulary.empty).double().mean().item()
-    solved, nodes = right.all(1).double().mean().item(), right.double().mean().item()
+    held = answers(load_arm("discrete-0").network(), "discrete", graphs)
+    right, empty = held == graphs.solution, (held == graphs.vocabulary.empty).double().mean()
+    solved, nodes = right.all(1).double().mean(), right.double().mean()
     said = f"{solved:.2f} of these graphs are solved; of their nodes {nodes:.2f} are right and {empty:.2f} still empty"
     expect(solved <= SOLVED, f"{said}; {SOLVED} or less of the graphs is asked")
     return said

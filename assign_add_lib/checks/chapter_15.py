@@ -2,29 +2,17 @@
 
 import math
 import random
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from ..companions.hypernetwork import data
 from ..companions.hypernetwork.analysis import fitted_codes, probe, ridge_slopes
-from ..companions.hypernetwork.data import (
-    CONTEXT,
-    HELD_OUT,
-    INPUTS,
-    MODULES,
-    PAIRS,
-    SINGLES,
-    SUPPORTS,
-    Tasks,
-    Teacher,
-    execute,
-    mix,
-)
+from ..companions.hypernetwork.data import INPUTS, MODULES, Tasks, Teacher, execute, mix
 from ..companions.hypernetwork.model import Hypernetwork
 from ..companions.hypernetwork.training import r_squared
-from .common import as_tensor, exercise, expect
+from .common import as_tensor, close, expect, expect_close, expect_number, hint
 
 
 class _Known(nn.Module):
@@ -34,7 +22,7 @@ class _Known(nn.Module):
         super().__init__()
         self.modules_ = teacher.modules + damage * torch.randn(teacher.modules.shape, generator=rng)
         self.z = tasks.z if encodes else torch.rand(tasks.z.shape, generator=rng)
-        self.readout, self.seen = teacher.readout, tasks.x
+        self.readout = teacher.readout
 
     def code(self, context: tuple[Tensor, Tensor]) -> Tensor:
         """The code of each task, in the order of the tasks."""
@@ -46,99 +34,73 @@ class _Known(nn.Module):
         return execute(mix(code, self.modules_), self.readout, x)
 
 
-@exercise
-def encoder_share(answer: Callable) -> None:
+def encoder_share(answer) -> None:
     """Exercise 15.1: `answer(network, tasks, others)` is the share of the loss that the best code removes.
 
     The tasks are always the same, since how near a search comes to the best code depends on them.
     """
     teacher, rng = Teacher.draw(0), torch.Generator().manual_seed(15)
-    tasks = teacher.sample(HELD_OUT, 60, rng)
+    tasks = teacher.sample(data.HELD_OUT, 60, rng)
     x = 2 * torch.rand(60, 64, INPUTS, generator=rng) - 1
-    others = x, teacher.solve(tasks.z, x).y
+    others, (asked, true) = (x, teacher.solve(tasks.z, x).y), tasks.queries
     for damage, encodes, words in ((0.0, False, "a right executor behind a wrong encoder"), (0.3, True, "a damaged executor")):
         network = _Known(tasks, teacher, damage, encodes, rng)
-        asked, true = tasks.queries
-        scored = {
-            name: r_squared(network.executor(code, asked), true).mean().item()
-            for name, code in (
-                ("written", network.z),
-                ("best", fitted_codes(network.executor, *others, network.z, 300)),
-                ("few", fitted_codes(network.executor, *tasks.context, network.z, 300)),
-                ("known", fitted_codes(network.executor, asked, true, network.z, 300)),
-            )
-        }
-        gain, loss = scored["best"] - scored["written"], 1 - scored["written"]
-        given = answer(network, tasks, tuple(each.clone() for each in others))
-        expect(given is not None, "your function returns nothing yet")
-        given = float(given)
+        codes = [fitted_codes(network.executor, *seen, network.z, 300) for seen in (others, tasks.context, tasks.queries)]
+        written, *fitted = (r_squared(network.executor(code, asked), true).mean() for code in (network.z, *codes))
+        share, few, known = ((each - written) / (1 - written) for each in fitted)
         wrong = {
-            "; that is the gain in R², not its share of the loss": gain,
-            "; that is what is left, not what the code removes": 1 - gain / loss,
-            "; that is what the sixteen examples give": (scored["few"] - scored["written"]) / loss,
-            "; that is what the questions themselves give": (scored["known"] - scored["written"]) / loss,
+            "that is the gain in R², not its share of the loss": fitted[0] - written,
+            "that is what is left, not what the code removes": 1 - share,
+            "that is what the sixteen examples give": few,
+            "that is what the questions themselves give": known,
         }
-        hints = [each for each, value in wrong.items() if abs(value - given) < 0.02]
-        right = abs(given - gain / loss) < 0.03
-        expect(right, f"for {words} the share is {gain / loss:.2f}, not {given:.2f}{''.join(hints[:1])}")
+        given = answer(network, tasks, tuple(each.clone() for each in others))
+        expect_number(given, share, words, "the share is", 0.03, wrong)
 
 
-@exercise
-def features(answer: Callable) -> str:
+def features(answer) -> str:
     """Exercise 15.2: `answer(x, y)` are features (task, at most 512) from which a linear map reads the code of a task.
 
     The tasks are always the same, so that equal features get equal scores; it returns the score in words.
     """
     teacher, rng = Teacher.draw(0), torch.Generator().manual_seed(15)
-    fitted, new = teacher.sample(SUPPORTS["connected"], 2000, rng), teacher.sample(HELD_OUT, 500, rng)
+    fitted, new = teacher.sample(data.SUPPORTS["connected"], 2000, rng), teacher.sample(data.HELD_OUT, 500, rng)
     given = []
-    for tasks in (fitted, new):
-        x, y = tasks.context
+    for x, y in (fitted.context, new.context):
         found = answer(x.clone(), y.clone())
-        expect(found is not None, "your function returns nothing yet")
         expect(torch.is_tensor(found) and found.shape[0] == len(x), "the features should be a tensor (task, features)")
-        found = found.detach().float().flatten(1)
-        expect(found.shape[1] <= 512, f"{found.shape[1]} features; at most 512 are allowed")
-        expect(bool(found.isfinite().all()), "some features are not finite numbers")
-        given.append((found, tasks.z))
-    x, y = fitted.context
-    order = torch.randperm(CONTEXT, generator=rng)
-    alike = torch.allclose(answer(x[:50, order], y[:50, order]), answer(x[:50], y[:50]), atol=1e-3, rtol=1e-3)
+        given.append(found.detach().float().flatten(1))
+        expect(given[-1].shape[1] <= 512, f"{given[-1].shape[1]} features; at most 512 are allowed")
+        expect(given[-1].isfinite().all(), "some features are not finite numbers")
+    x, y = (each[:50] for each in fitted.context)
+    order = torch.randperm(data.CONTEXT, generator=rng)
+    alike = close(answer(x[:, order], y[:, order]), answer(x, y), 1e-3, 1e-3)
     expect(alike, "the features change when the examples change places or other tasks are left out; the examples are a set")
-    inside, outside = probe(*given[0], given[0], given[1])
+    inside, outside = probe(given[0], fitted.z, (given[0], fitted.z), (given[1], new.z))
     (slopes,) = probe(ridge_slopes(fitted).flatten(1), fitted.z, (ridge_slopes(new).flatten(1), new.z))
-    few = "; that is no more than the products of x and y give"
-    hint = few if outside < 0.55 else "; add what slopes cannot hold, as products of two inputs"
-    expect(
-        outside > slopes + 0.02,
-        f"from your features R² is {inside:.3f} where it was fitted and {outside:.3f} on held-out pairs; from a regression's "
-        f"slopes it is {slopes:.3f} there, and 0.02 more is asked for{hint}",
-    )
+    few = "that is no more than the products of x and y give"
+    why = hint(given, {few: outside < 0.55, "add what slopes cannot hold, as products of two inputs": True})
+    words = f"from your features R² is {inside:.3f} where it was fitted and {outside:.3f} on held-out pairs; from a regression's"
+    expect(outside > slopes + 0.02, f"{words} slopes it is {slopes:.3f} there, and 0.02 more is asked for{why}")
     return f"from your features R² is {outside:.3f} on held-out pairs, from a regression's slopes {slopes:.3f}"
 
 
-@exercise
-def other_modules(answer: Callable) -> None:
+def other_modules(answer) -> None:
     """Exercise 15.3: `answer(modules, R)` does with the code z R what the modules do with the code z."""
     for _ in range(3):
         modules, z = torch.randn(MODULES, 5, INPUTS), torch.randn(20, MODULES)
         R = torch.linalg.qr(torch.randn(MODULES, MODULES))[0] @ torch.diag(1 + torch.rand(MODULES))
         given = as_tensor(answer(modules.clone(), R.clone()), modules.shape, "the answer")
-        off = (mix(z @ R, given) - mix(z, modules)).abs().max().item()
-        turned = {
-            "; that is R applied, where its inverse is needed": R,
-            "; that is R's transpose, where its inverse is needed": R.T,
-            "; that is the transpose's inverse": torch.linalg.inv(R).T,
-        }
-        hints = [
-            words for words, by in turned.items() if torch.allclose(given, torch.einsum("mk,kui->mui", by, modules), atol=1e-4)
-        ]
-        hint = hints[0] if hints else "; neither R nor its inverse, turned or not, does this: write the mixture of z R as a sum"
-        expect(off < 1e-3, f"the two mixtures differ by up to {off:.3g}{hint}")
+        turned = {"R applied": R, "R's transpose": R.T, "the transpose's inverse": torch.linalg.inv(R).T}
+        needed = "where its inverse is needed"
+        wrong = {f"that is {it}, {needed}": torch.einsum("mk,kui->mui", by, modules) for it, by in turned.items()}
+        wrong["neither R nor its inverse, turned or not, does this: write the mixture of z R as a sum"] = True
+        mixed, truth = mix(z @ R, given), mix(z, modules)
+        off = f"the two mixtures differ by up to {(mixed - truth).abs().max():.3g}"
+        expect_close(mixed, truth, off + hint(given, wrong, 1e-4, 1e-5), 1e-3)
 
 
-@exercise
-def few_examples(answer: Callable) -> None:
+def few_examples(answer) -> None:
     """Exercise 15.4: `answer(executor, x, y)` is the code (8,) of a task of at most two modules, from three examples.
 
     The executors and tasks are always the same, since how near a search comes to the code depends on them.
@@ -149,7 +111,7 @@ def few_examples(answer: Callable) -> None:
             torch.manual_seed(seed)
             executor = Hypernetwork().requires_grad_(False)
         code = torch.zeros(MODULES)
-        modules = list(draws.choice(SINGLES + PAIRS))
+        modules = list(draws.choice(data.SINGLES + data.PAIRS))
         code[modules] = 0.5 + torch.rand(len(modules), generator=rng) / 2
         x = 2 * torch.rand(3 + 200, INPUTS, generator=rng) - 1
         y = executor(code[None], x[None])[0]
@@ -158,9 +120,9 @@ def few_examples(answer: Callable) -> None:
         left.append((error / y[3:].var(0).mean()).item())
         active.append(int((given.abs() > 0.02).sum()))
     most, middle = max(active), sorted(left)[7]
-    many = f"; a code has up to {most} active modules; use that a task has one or two"
-    hint = many if most > 2 else "; is every pair tried, each with two strengths of its own?"
-    expect(middle < 0.003, f"on new questions the median error is {middle:.2%} of the variance; under 0.3% can be reached{hint}")
+    many = f"a code has up to {most} active modules; use that a task has one or two"
+    why = hint(given, {many: most > 2, "is every pair tried, each with two strengths of its own?": True})
+    expect(middle < 0.003, f"on new questions the median error is {middle:.2%} of the variance; under 0.3% can be reached{why}")
 
 
 class _Called(TorchFunctionMode):
@@ -176,21 +138,19 @@ class _Called(TorchFunctionMode):
         return func(*args, **kwargs or {})
 
 
-@exercise
-def gap(answer: Callable) -> None:
+def gap(answer) -> None:
     """Exercise 15.5: `answer(modules, readout, z, x)` (n, 2) is a mixture's answer less the sum of its modules' answers."""
     for _ in range(4):
         teacher, z, x = Teacher.draw(random.randrange(99)), torch.zeros(MODULES), 2 * torch.rand(20, INPUTS) - 1
-        z[list(random.choice(PAIRS))] = 0.5 + torch.rand(2) / 2
-        whole = execute(mix(z[None], teacher.modules), teacher.readout, x[None])[0]
-        alone = torch.stack([execute(mix(one[None], teacher.modules), teacher.readout, x[None])[0] for one in torch.eye(MODULES)])
-        truth = whole - torch.einsum("m,mno->no", z, alone)
+        z[list(random.choice(data.PAIRS))] = 0.5 + torch.rand(2) / 2
+        codes = torch.cat([z[None], torch.eye(MODULES)])
+        whole, *alone = execute(mix(codes, teacher.modules), teacher.readout, x.expand(len(codes), -1, -1))
+        truth = whole - torch.einsum("m,mno->no", z, torch.stack(alone))
         with _Called() as called:
             given = answer(teacher.modules.clone(), teacher.readout.clone(), z, x)
-        given = as_tensor(given, truth.shape, "the gap")
-        wrong = {-1: "; the sign is turned", 2: "; the half is missing", math.sqrt(2): "; a mixture is divided by the root of 2"}
-        hints = [words for by, words in wrong.items() if torch.allclose(given, by * truth, atol=1e-4)]
-        off = (given - truth).abs().max().item()
-        expect(off < 1e-3, f"the gap differs from the true one by up to {off:.3g}{''.join(hints[:1])}")
+        given, root = as_tensor(given, truth.shape, "the gap"), "a mixture is divided by the root of 2"
+        wrong = {"the sign is turned": -truth, "the half is missing": 2 * truth, root: math.sqrt(2) * truth}
+        off = f"the gap differs from the true one by up to {(given - truth).abs().max():.3g}{hint(given, wrong, 1e-4, 1e-5)}"
+        expect_close(given, truth, off, 1e-3)
         cuts = called.names & {"relu", "relu_", "clamp", "clamp_", "clamp_min", "clip", "maximum", "threshold", "leaky_relu"}
         expect(not cuts, "right in value, but it subtracts whole answers: leave out the half of each that adds up, and the ReLU")

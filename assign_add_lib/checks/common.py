@@ -12,8 +12,9 @@ from torch import Tensor
 
 from ..task import STUDY, Problem
 
-NOTHING = "your function returns nothing yet"
 Wrongs = Mapping[str, object]  # words -> the wrong answer that they explain, or whether it was found
+NONE: Wrongs = MappingProxyType({})
+NOTHING = "your function returns nothing yet"
 
 
 def report(name: str, value: float, expected: float, atol: float) -> None:
@@ -52,16 +53,17 @@ class Wrong(Exception):
     """What is wrong with a learner's answer, in words."""
 
 
-def exercise(check: Callable, none_is_an_answer: bool = False) -> Callable:
+def exercise(check: Callable) -> Callable:
     """Make a function that raises `Wrong` into a check that prints its verdict, and what the function returns beside it."""
 
     @functools.wraps(check)
     def judged(answer: object) -> None:
         def asked(*arguments, **named):
             given = answer(*arguments, **named)
-            expect(given is not None or none_is_an_answer, NOTHING)
+            expect(given is not None, NOTHING)
             return given
 
+        asked.__wrapped__ = answer
         try:
             said = check(asked if callable(answer) else answer)
         except Wrong as wrong:
@@ -74,7 +76,7 @@ def exercise(check: Callable, none_is_an_answer: bool = False) -> Callable:
     return judged
 
 
-def expect(condition: bool, words: str) -> None:
+def expect(condition: object, words: str) -> None:
     """Raise `Wrong` with these words unless the condition holds."""
     if not condition:
         raise Wrong(words)
@@ -127,39 +129,44 @@ def close(given, truth, atol: float = 1e-8, rtol: float = 0.0) -> bool:
     return torch.allclose(*(torch.as_tensor(each, dtype=torch.float64) for each in (given, truth)), rtol, atol, equal_nan=True)
 
 
-def _known(given, wrong: Wrongs, atol: float, rtol: float) -> str | None:
-    """The words of the first of these wrong answers that this one is; for those told otherwise, True or False stands."""
+def hint(given, wrong: Wrongs, atol: float = 1e-6, rtol: float = 0.0) -> str:
+    """What to add to a verdict: the words of the first of these wrong answers that this one is.
+
+    For those told otherwise, True or False stands.
+    """
     for words, value in wrong.items():
         if value if isinstance(value, bool) else close(given, value, atol, rtol):
-            return words
-    return None
+            return f"; {words}"
+    return ""
 
 
-def hint(given, wrong: Wrongs, atol: float = 1e-6, rtol: float = 0.0) -> str:
-    """What to add to a verdict: the words of the first of these wrong answers that this one is."""
-    words = _known(given, wrong, atol, rtol)
-    return f"; {words}" if words else ""
-
-
-def refuse(given, wrong: Wrongs, atol: float = 1e-8, rtol: float = 0.0) -> None:
-    """Raise `Wrong` with the words of the first of these wrong answers that this one is."""
-    if words := _known(given, wrong, atol, rtol):
-        raise Wrong(words)
-
-
-def expect_close(given, truth, words: str, atol: float = 1e-6, wrong: Wrongs = MappingProxyType({})) -> None:
+def expect_close(given, truth, words: str, atol: float = 1e-6, wrong: Wrongs = NONE, rtol: float = 0.0) -> None:
     """Raise `Wrong` with these words, and the hint of a known wrong answer, unless the answer is close to the truth."""
-    if not close(given, truth, atol):
-        raise Wrong(words + hint(given, wrong, atol))
+    if not close(given, truth, atol, rtol):
+        raise Wrong(words + hint(given, wrong, atol, rtol))
+
+
+def expect_number(given, truth: float, case: str, told: str, atol: float = 1e-6, wrong: Wrongs = NONE, rtol: float = 0.0) -> None:
+    """The same for a number in a case, such as "N = 3", whose truth is `told` so, such as "counted over all pairs it is"."""
+    given = as_number(given)
+    expect_close(given, truth, f"for {case} it gives {given:#.4g}; {told} {truth:#.4g}", atol, wrong, rtol)
+
+
+def at_least(k: int, n: int, p: float) -> float:
+    """The probability of at least k heads in n tosses of a coin with chance p."""
+    return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
 
 
 def random_problem(kind: str | None = None) -> Problem:
     """A random problem of one of the four kinds, any kind if not given."""
-    names, N = STUDY.variable_names, STUDY.n_numbers
     kind = kind or random.choice(["0-var", "1-var left", "1-var right", "2-var"])
-    n = random.randint(2, STUDY.slots)
-    assignments = tuple((name, random.randrange(N)) for name in random.sample(names, n))
-    first, second = random.sample([name for name, _ in assignments], 2)
-    left = first if kind in ("1-var left", "2-var") else random.randrange(N)
-    right = second if kind in ("1-var right", "2-var") else random.randrange(N)
-    return Problem(assignments, left, right)
+    names, N = random.sample(STUDY.variable_names, random.randint(2, STUDY.slots)), STUDY.n_numbers
+    sides = zip(("left", "right"), random.sample(names, 2))
+    operands = [name if side in kind or kind == "2-var" else random.randrange(N) for side, name in sides]
+    return Problem(tuple((name, random.randrange(N)) for name in names), *operands)
+
+
+def random_problems(n: int, *kinds: str) -> tuple[list[Problem], Tensor]:
+    """So many random problems of these kinds, of any if none is given, and their token ids (n, length), spread."""
+    problems = [random_problem(random.choice(kinds) if kinds else None) for _ in range(n)]
+    return problems, torch.stack([problem.tokens(seed=index) for index, problem in enumerate(problems)])
