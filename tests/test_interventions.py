@@ -67,7 +67,7 @@ def noise(*shape):
 
 
 EQUAL, NUMBERS = iv.at(TOKENS, LAST), STUDY.assigned_numbers(TOKENS)
-ONE, OF_EQUAL, EACH, CONTENT = noise(16, 16), noise(30, 16), noise(30, 16, 16), noise(30, 1, 128)
+ONE, OF_EQUAL, EACH, CONTENT = noise(16, 16), noise(30, 16), noise(30, 16, 16), noise(30, 16, 128)
 ROWS = torch.randint(16, (30, 16), generator=torch.Generator().manual_seed(2))
 SEEN, SOME, VALUES = lambda b, q: range(q + 1), lambda b, q: [*range(13), 15], lambda b, q: STUDY.value_positions(TOKENS)[b]
 INTERVENTIONS = [  # an alteration, and what it changes by hand; what numbers read in layer 2 does not reach the answer

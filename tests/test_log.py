@@ -33,15 +33,13 @@ def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path, place):
     assert contents(tmp_path) == {"file": b"x"}
 
 
-def test_a_checkpoint_ahead_of_the_state_is_written_anew(tiny_runs, tiny_half):
-    """As a kill may leave it."""
-    shutil.copy(checkpoint_path(tiny_half, 4), checkpoint_path(tiny_half, 8))
-    assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"])
-
-
-def test_metrics_ahead_of_the_state_are_measured_anew(tiny_runs, tiny_half):
-    """As a kill may leave them, too: they are written before the state."""
-    shutil.copy(tiny_runs["whole"] / "metrics.csv", tiny_half)
+@pytest.mark.parametrize("ahead", ["checkpoint", "metrics"])
+def test_what_is_ahead_of_the_state_is_made_anew(tiny_runs, tiny_half, ahead):
+    """As a kill may leave it: the state is written last."""
+    if ahead == "checkpoint":
+        shutil.copy(checkpoint_path(tiny_half, 4), checkpoint_path(tiny_half, 8))
+    else:
+        shutil.copy(tiny_runs["whole"] / "metrics.csv", tiny_half)
     assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"])
 
 
