@@ -6,15 +6,7 @@ import pandas as pd
 import pytest
 from small import assert_the_same
 
-from assign_add_lib.companions.reasoning.claims import (
-    ALL,
-    CLAIMS,
-    OURS,
-    PAPER,
-    SEEN,
-    SOURCE,
-    sources,
-)
+from assign_add_lib.companions.reasoning.claims import ALL, CLAIMS, OURS, PAPER, SEEN, SOURCE, sources
 from assign_add_lib.companions.reasoning.data import FACTORS
 from assign_add_lib.companions.reasoning.model import ARMS
 from assign_add_lib.companions.reasoning.seeds import SEEDS
@@ -139,13 +131,11 @@ def test_the_shipped_runs_are_those_of_the_grid():
     assert sum(path.stat().st_size for path in files) < 6 * 2**20
 
 
-@pytest.mark.parametrize("arm", ARMS)
-def test_shipped_networks_answer_as_their_metrics_say(arm):
-    """At the size of training, within 0.02 of the full-precision shares of nodes at the end of the training run."""
-    for seed in SEEDS:
-        run = load_arm(f"{arm}-{seed}")
-        learner = ArmLearner(run.config)
-        learner.network.load_state_dict(run.network().state_dict())
-        asked = learner._evaluated_on[""]
-        right = (answers(learner.network, arm, asked) == asked.solution).double().mean().item()
-        assert right == pytest.approx(run.metrics.loc[STEPS[arm], "nodes"], abs=0.02)
+@pytest.mark.parametrize("place, arm", [*enumerate(ARMS)])
+def test_a_shipped_network_of_each_arm_answers_as_its_metrics_say(place, arm):
+    """Of one seed an arm: at the size of training, within 0.02 of the full-precision share of nodes at the end of training."""
+    run = load_arm(f"{arm}-{SEEDS[place % 3]}")
+    learner = ArmLearner(run.config)
+    asked = learner._evaluated_on[""]
+    right = (answers(run.network(), arm, asked) == asked.solution).double().mean().item()
+    assert right == pytest.approx(run.metrics.loc[STEPS[arm], "nodes"], abs=0.02)
