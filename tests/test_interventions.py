@@ -8,7 +8,6 @@ import torch
 
 from assign_add_lib import Problem, Split, Weights
 from assign_add_lib.analysis import interventions as iv
-from assign_add_lib.analysis.interventions import cleanly_read
 from assign_add_lib.model import forward, run, trace
 from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.task import STUDY, Task
@@ -205,18 +204,15 @@ def test_tables(weights):
     assert shown.before.iloc[0] == f"{100 * share:.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def test_clean_reading_is_the_networks_own_where_nothing_is_to_be_mended():
-    """With equal attention everywhere and no distractor, the two numbers are read equally already."""
-    weights = Weights.init(seed=3)
-    weights = weights.replace(W_Q=torch.stack([weights.W_Q[0], 0 * weights.W_Q[1]]))  # layer 2 reads all positions equally
-    problems = [f"a={x}, b={y}, a+b=?" for x, y in ((1, 2), (40, 33), (7, 58))] + ["3+4=?", "c=5, 3+c=?", "c=5, c+5=?"]
-    tokens = torch.stack([Problem.parse(each).tokens(seed=1) for each in problems])
-    assert torch.equal(cleanly_read(weights, tokens), forward(weights, tokens)[:, -1].argmax(1))
+def test_clean_reading_gives_what_assigned_numbers_get_to_the_two_to_add(weights):
+    def cleaned(pattern):
+        pattern = pattern.clone()
+        for b, wanted in enumerate(STUDY.value_positions(TOKENS).tolist()):
+            numbers = {*wanted, *NUMBERS[b].nonzero().flatten().tolist()}
+            whole = sum(pattern[b, LAST, place] for place in numbers)
+            for place in numbers:
+                pattern[b, LAST, place] = whole / 2 if place in wanted else 0
+        return pattern
 
-
-def test_clean_reading_forgets_what_the_distractors_were_worth():
-    weights = Weights.init(seed=3)
-    weights = weights.replace(W_Q=0 * weights.W_Q, W_V=torch.stack([0 * weights.W_V[0], 9 * weights.W_V[1]]))
-    tokens = torch.stack([Problem.parse(f"a=7, c={c}, b=12, a+b=?").tokens() for c in range(59)])
-    assert len(set(forward(weights, tokens)[:, -1].argmax(1).tolist())) > 1
-    assert len(set(cleanly_read(weights, tokens).tolist())) == 1
+    expected = by_hand(weights, pattern_2=cleaned).argmax(1)
+    assert torch.equal(iv.cleanly_read(weights, TOKENS), expected) and not torch.equal(by_hand(weights).argmax(1), expected)
