@@ -4,6 +4,7 @@ import ast
 import re
 import shutil
 from collections.abc import Collection
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = "assign_add_lib"
+parse = cache(ast.parse)  # of copies, too, for most of their texts are the same
 ABOVE_ALL = ("__init__", "__main__")  # the public names, and the command line
 
 
@@ -30,7 +32,7 @@ def imports(package: Path) -> dict[str, set[str]]:
     known, found = modules(package), {}
     for name, path in known.items():
         home, names = ".".join((PACKAGE, *path.relative_to(package).parts[:-1])), []
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Import):
                 names += [each.name for each in node.names]
             elif isinstance(node, ast.ImportFrom):
