@@ -17,9 +17,8 @@ from assign_add_lib.model import run as forward
 WORLD = World(name="small", **SIZES, links=True, layers=3, seed=2, steps=40, batch_size=32, log_every=10, checkpoint_every=20)
 
 
-@pytest.mark.parametrize("name", ["times", "three links"])
-def test_a_network_learns_problems_by_heart(name):
-    learner = WorldLearner(replace(WORLDS[name], layers=2, heads=2, d_model=32, lr=0.01, weight_decay=0.0))
+def test_a_network_learns_problems_by_heart():
+    learner = WorldLearner(replace(WORLDS["three links"], layers=2, heads=2, d_model=32, lr=0.01, weight_decay=0.0))
     batch = learner.population.sample(16, rng())
     learner.population = type("Same", (), {"sample": lambda *_: batch})
     losses = [learner.advance() for _ in range(150)]

@@ -43,13 +43,10 @@ def loss_by_hand(learner, batch):
         one = batch.rows(slice(row, row + 1))
         tokens, solution = write(one, trimmed=arm != "chain"), one.solution
         if arm == "chain":
-            assert tokens.factors.shape[1] == 5 * 8
             chain = chain_of(one, solution)
             logits = network.read(network(network.embed(torch.cat([tokens.factors, chain], 1))))
-            first = tokens.factors.shape[1]
             for place in range(10):
-                each = [cross_entropy(of[0, first + place], chain[0, place + 1, i]) for i, of in enumerate(logits)]
-                losses.append(sum(each))
+                losses.append(sum(cross_entropy(of[0, 40 + place], chain[0, place + 1, i]) for i, of in enumerate(logits)))
         else:
             times = 1 if arm == "feed-forward" else int(one.depth)
             ended = list(islice(iterate(network, network.embed(tokens.factors), False), times))[-1]
@@ -90,17 +87,14 @@ def test_a_discrete_iteration_is_taught_from_a_true_or_a_corrupted_state_to_what
     learner.loss_on(batch, rng(2))
     tokens, states = write(batch), batch.states()
     held = torch.stack([row[places, 3] for row, places in zip(seen["in"], tokens.definitions)])
-    operands = tokens.node.ge(0) & ~tokens.defines
     true = (held[None] == states).all(2)
-    assert torch.equal(seen["kept"], tokens.real)
-    after = tokens.holding(batch.step(held), held)
-    assert torch.equal(seen["out"], after)
+    assert torch.equal(seen["kept"], tokens.real) and torch.equal(seen["out"], tokens.holding(batch.step(held), held))
     if wrong:
         assert not true.any(0).all() and (held[~true.any(0)] != 5).any()
     else:
         assert true.any(0).all() and true.sum(1).min() > 40  # every iteration is drawn
-        t = true.int().argmax(0)
-        before = states[(t - 1).clamp(min=0), torch.arange(400)]
+        before = states[(true.int().argmax(0) - 1).clamp(min=0), torch.arange(400)]
+        operands = tokens.node.ge(0) & ~tokens.defines
         assert torch.equal(seen["in"][..., 3][operands], tokens.holding(held, before)[..., 3][operands])
 
 
