@@ -32,13 +32,19 @@ def plus(frequencies, noise=0.0):
     return Run(World(**SIZES | {"n_numbers": 12}), waves(torch.arange(12), 12, frequencies, noise))
 
 
+def minus(frequencies):
+    network = waves(torch.arange(12), 12, frequencies)
+    turned = lambda tokens: network(torch.cat([tokens[:, :-2], -tokens[:, -2:-1] % 12, tokens[:, -1:]], 1))  # noqa: E731
+    return Run(World(**SIZES | {"n_numbers": 12}, operation="-"), turned)
+
+
 def times(frequencies):
     network = waves(logarithms(13).clamp(min=0), 12, frequencies)
     world = World(**SIZES | {"n_numbers": 13}, operation="*")
     return Run(world, lambda tokens: network(tokens).index_fill(1, torch.tensor([0]), -9.0))
 
 
-@pytest.mark.parametrize("run", [plus((1, 2, 3)), times((1, 2, 3))], ids=["plus", "times"])
+@pytest.mark.parametrize("run", [each((1, 2, 3)) for each in (plus, minus, times)], ids=["plus", "minus", "times"])
 def test_waves_fail_half_a_circle_apart(run):
     assert least_at_half(run) == 1 and off_by_half(run) == 1
     logits, truth, apart, other = half_apart(run)
