@@ -1,4 +1,4 @@
-"""Interventions do what a recomputation by hand does, step by step, and what patching in TransformerLens does."""
+"""Interventions do what a change of one site by hand does, and what patching in TransformerLens does."""
 
 import math
 from itertools import product
@@ -8,7 +8,7 @@ import torch
 
 from assign_add_lib import Problem, Split, Weights
 from assign_add_lib.analysis import interventions as iv
-from assign_add_lib.model import forward, run, trace
+from assign_add_lib.model import run, trace
 from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.task import STUDY, Task
 
@@ -32,20 +32,10 @@ def weights():
     return w.replace(W_Q=torch.stack([w.W_Q[0], w.W_Q[1] / scores.std()]))
 
 
-def by_hand(w, **changed):
-    """The logits at `=` of the plain forward, with functions that change scores or pattern of a layer, or the MLP's input."""
-    change = lambda step, value: changed.get(step, lambda same: same)(value)  # noqa: E731
-    resid = w.W_E[TOKENS] + w.W_pos
-    for layer in (1, 2):
-        q, k, v = (resid @ W[layer - 1] for W in (w.W_Q, w.W_K, w.W_V))
-        scores = change(f"scores_{layer}", q @ k.mT / math.sqrt(q.shape[-1]))
-        A = scores.masked_fill(torch.ones(16, 16).triu(1).bool(), -torch.inf).softmax(-1)
-        resid = resid + change(f"pattern_{layer}", A) @ v @ w.W_O[layer - 1]
-    return ((resid + (change("mlp_in", resid) @ w.W_in).relu() @ w.W_out) @ w.W_U)[:, -1]
-
-
-def test_without_a_change_it_is_the_forward(weights):
-    torch.testing.assert_close(by_hand(weights), forward(weights, TOKENS)[:, -1])
+def by_hand(w, site="0.attn.hook_pattern", change=lambda same: same):
+    """The logits at `=` of a pass over all positions in which one site is changed; of attention, for its one head."""
+    of_head = (lambda held: change(held[:, 0])[:, None]) if "attn" in site else change
+    return run(w, TOKENS, {f"blocks.{site}": of_head}, whole=True).logits
 
 
 def reading(marked, keys):
@@ -70,23 +60,27 @@ ONE, OF_EQUAL, EACH, CONTENT = noise(16, 16), noise(30, 16), noise(30, 16, 16), 
 ROWS = torch.randint(16, (30, 16), generator=torch.Generator().manual_seed(2))
 SEEN, SOME, VALUES = lambda b, q: range(q + 1), lambda b, q: [*range(13), 15], lambda b, q: STUDY.value_positions(TOKENS)[b]
 INTERVENTIONS = [  # an alteration, and what it changes by hand; what numbers read in layer 2 does not reach the answer
-    (iv.put("blocks.1.hook_mlp_in", EQUAL, CONTENT), "mlp_in", lambda x: torch.where(EQUAL[..., None], CONTENT, x)),
-    (iv.make_uniform(1, NUMBERS), "pattern_1", reading(NUMBERS, SEEN)),
-    (iv.make_uniform(1, EQUAL), "pattern_1", reading(EQUAL, SEEN)),
-    (iv.make_uniform(2, EQUAL), "pattern_2", reading(EQUAL, SEEN)),
-    (iv.make_uniform(1, EQUAL, without=(13, 14)), "pattern_1", reading(EQUAL, SOME)),
-    (iv.read_values(TOKENS, STUDY), "pattern_2", reading(EQUAL, VALUES)),
-    (iv.rows_from(1, ROWS), "pattern_1", lambda A: torch.stack([A[b, row] for b, row in enumerate(ROWS)])),
-    (iv.add_to_scores(1, ONE), "scores_1", lambda s: s + ONE),
-    (iv.add_to_scores(2, EACH), "scores_2", lambda s: s + EACH),
-    (iv.add_to_scores_of_equal(OF_EQUAL), "scores_2", lambda s: torch.cat([s[:, :LAST], s[:, LAST:] + OF_EQUAL[:, None]], 1)),
+    (iv.put("blocks.1.hook_mlp_in", EQUAL, CONTENT), "1.hook_mlp_in", lambda x: torch.where(EQUAL[..., None], CONTENT, x)),
+    (iv.make_uniform(1, NUMBERS), "0.attn.hook_pattern", reading(NUMBERS, SEEN)),
+    (iv.make_uniform(1, EQUAL), "0.attn.hook_pattern", reading(EQUAL, SEEN)),
+    (iv.make_uniform(2, EQUAL), "1.attn.hook_pattern", reading(EQUAL, SEEN)),
+    (iv.make_uniform(1, EQUAL, without=(13, 14)), "0.attn.hook_pattern", reading(EQUAL, SOME)),
+    (iv.read_values(TOKENS, STUDY), "1.attn.hook_pattern", reading(EQUAL, VALUES)),
+    (iv.rows_from(1, ROWS), "0.attn.hook_pattern", lambda A: torch.stack([A[b, row] for b, row in enumerate(ROWS)])),
+    (iv.add_to_scores(1, ONE), "0.attn.hook_attn_scores", lambda s: s + ONE),
+    (iv.add_to_scores(2, EACH), "1.attn.hook_attn_scores", lambda s: s + EACH),
+    (
+        iv.add_to_scores_of_equal(OF_EQUAL),
+        "1.attn.hook_attn_scores",
+        lambda s: torch.cat([s[:, :LAST], s[:, LAST:] + OF_EQUAL[:, None]], 1),
+    ),
 ]
 
 
-@pytest.mark.parametrize("alteration, step, change", INTERVENTIONS)
-def test_an_intervention_does_what_it_says(weights, alteration, step, change):
+@pytest.mark.parametrize("alteration, site, change", INTERVENTIONS)
+def test_an_intervention_does_what_it_says(weights, alteration, site, change):
     """Where the last position alone is computed, and where all are."""
-    expected = by_hand(weights, **{step: change})
+    expected = by_hand(weights, site, change)
     assert (expected - by_hand(weights)).abs().max() > 1e-2
     for whole in (False, True):
         torch.testing.assert_close(run(weights, TOKENS, alteration, whole=whole).logits, expected)
@@ -214,5 +208,5 @@ def test_clean_reading_gives_what_assigned_numbers_get_to_the_two_to_add(weights
                 pattern[b, LAST, place] = whole / 2 if place in wanted else 0
         return pattern
 
-    expected = by_hand(weights, pattern_2=cleaned).argmax(1)
+    expected = by_hand(weights, "1.attn.hook_pattern", cleaned).argmax(1)
     assert torch.equal(iv.cleanly_read(weights, TOKENS), expected) and not torch.equal(by_hand(weights).argmax(1), expected)

@@ -16,15 +16,10 @@ parse = cache(ast.parse)  # of copies, too, for most of their texts are the same
 ABOVE_ALL = ("__init__", "__main__")  # the public names, and the command line
 
 
-def name_of(package: Path, path: Path) -> str:
-    """A module by its path in the package: `engine.files`, and `engine` for its __init__."""
-    parts = path.relative_to(package).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
-
-
 def modules(package: Path) -> dict[str, Path]:
-    """All modules of the package by name."""
-    return {name_of(package, path): path for path in sorted(package.rglob("*.py"))}
+    """All modules of the package by name: `engine.files`, and `engine` for its __init__."""
+    named = {".".join(path.relative_to(package).with_suffix("").parts): path for path in sorted(package.rglob("*.py"))}
+    return {name.removesuffix(".__init__"): path for name, path in named.items()}
 
 
 def imports(package: Path) -> dict[str, set[str]]:

@@ -100,61 +100,33 @@ def test_before_the_last_all_is_known_that_the_last_node_needs():
         assert places[row, len(present) :].tolist() == [here[row]] * (3 - len(present))
 
 
-def plain(network, factors, change=lambda layer, read: read, hide=lambda layer, scores: scores):
-    """What one iteration ends with, (graph, position, d_model), as what heads read, or their scores, are changed by layer."""
-    resid = network.embed(factors)
-    for number, layer in enumerate(network.blocks[0].layers):
-        q, k, v = layer.queries_keys_values(resid)
-        scores = hide(number, q @ k.mT / q.shape[-1] ** 0.5 + layer.mask(q.shape[2], k.shape[2]))
-        read = change(number, scores.softmax(-1) @ v)  # (graph, head, position, d_head)
-        resid = resid + layer.out(read.transpose(1, 2).flatten(2))
-        resid = resid + layer.mlp(layer.norm_mlp(resid))
-    return network.blocks[0].norm(resid)
-
-
-def recorded(network, factors, layer):
-    """What the heads of a layer read, (graph, head, position, d_head), by the plain way."""
-    seen = {}
-    plain(network, factors, lambda number, read: seen.setdefault(number, read))
-    return seen[layer]
-
-
 @pytest.mark.parametrize(("layer", "heads"), [(0, [0, 1]), (1, [1]), (1, [])])
 def test_an_exchange_moves_what_these_heads_read_at_this_place_and_nothing_else(network, layer, heads):
     one = some_graphs(150)
     other = analysis.renumbered(one, rng(5))
     (factors, here, places), (donor, *_) = analysis.before_the_last(one), analysis.before_the_last(other)
-    at = places[:, 0] if layer == 0 else here
-    given, theirs = analysis.readings(network, donor, layer, at), recorded(network, donor, layer)
+    at, site = places[:, 0] if layer == 0 else here, f"blocks.{layer}.attn.hook_z"
+    given, theirs = analysis.readings(network, donor, layer, at), run(network, donor)[site]
 
-    def change(number, read):
-        for row, place in enumerate(at.tolist()):
-            for head in heads if number == layer else ():
-                read[row, head, place] = theirs[row, head, place]
+    def moved(read):
+        read = read.clone()
+        for row, head in product(range(150), heads):
+            read[row, at[row], head] = theirs[row, at[row], head]
         return read
 
+    ended = network.value(run(network, factors, {site: moved})["ln_final.hook_normalized"]).argmax(2)
     found = analysis.value_at(network, factors, here, analysis.exchange(layer, heads, at, given)).tolist()
-    ended = network.value(plain(network, factors, change)).argmax(2)
     assert found == [ended[row, place].item() for row, place in enumerate(here)]
-    for row, place in enumerate(at.tolist()):
-        torch.testing.assert_close(given[row], theirs[row, :, place])
     assert (found != analysis.value_at(network, factors, here).tolist()) == bool(heads)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
 def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, layer):
-    one = some_graphs(30)
-    (factors, here, _), real = analysis.before_the_last(one), write(one).real
-    read = recorded(network, factors, layer)
-    mean = torch.stack([read[row, 1, place] for row, place in real.nonzero().tolist()]).mean(0)
-    alter = analysis.silent_heads(layer, [1], real)
-    silent = alter[f"blocks.{layer}.attn.hook_z"](read.transpose(1, 2))  # (graph, position, head, d_head)
-    torch.testing.assert_close(silent[:, :, 1], mean.expand_as(silent[:, :, 1]))
-    assert torch.equal(silent[:, :, 0], read[:, 0])
-    found, whole = (analysis.value_at(network, factors, here, each).tolist() for each in (alter, None))
-    ended = plain(network, factors, lambda number, own: silent.transpose(1, 2) if number == layer else own)
-    ended = network.value(ended).argmax(2)
-    assert found == [ended[row, place].item() for row, place in enumerate(here)] != whole
+    tokens, site = write(some_graphs(30)), f"blocks.{layer}.attn.hook_z"
+    read = run(network, tokens.factors)[site]  # (graph, position, head, d_head)
+    silent = read.clone()
+    silent[:, :, 1] = torch.stack([read[row, place, 1] for row, place in tokens.real.nonzero().tolist()]).mean(0)
+    torch.testing.assert_close(analysis.silent_heads(layer, [1], tokens.real)[site](read), silent)
 
 
 @pytest.mark.parametrize("which", analysis.MENTIONS)
@@ -171,16 +143,17 @@ def test_without_mentions_layer_1_reads_definitions_and_itself(network, which):
         n = int(tokens.real[row].sum())
         factors, node, defines = tokens.factors[row : row + 1, :n], tokens.node[row, :n], tokens.defines[row, :n]
 
-        def hide(number, scores, n=n, node=node, defines=defines):
+        def hide(scores, n=n, node=node, defines=defines):
             for query, key in product(range(n), range(n)):
                 same = node[key] == node[query]
                 mention = key < query and node[key] >= 0 and not defines[key]
-                if number == 0 and mention and {"all": True, "own": same, "other": not same}[which]:
+                if mention and {"all": True, "own": same, "other": not same}[which]:
                     scores[..., query, key] = -torch.inf
             return scores
 
+        alter = {"blocks.0.attn.hook_attn_scores": hide}
         for _ in range(int(one.depth[row])):
-            factors = network.tokens(plain(network, factors, hide=hide))
+            factors = network.tokens(run(network, factors, alter)["ln_final.hook_normalized"])
         assert factors[0, tokens.definitions[row], 3].tolist() == found[row].tolist()
     whole = iterations(network, "discrete", tokens, network.embed(tokens.factors), 8)
     assert not torch.equal(found, whole[one.depth - 1, torch.arange(12)])
