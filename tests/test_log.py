@@ -50,9 +50,3 @@ def test_a_run_under_another_config_is_refused(tiny_half, stopped):
     assert contents(tiny_half) == before
     with pytest.raises(ValueError, match="another config \\(task "):
         train(TrainConfig(**CONFIG.to_dict() | {"task": Task(11, 4, 12)}), stopped, progress=False)
-
-
-def test_a_finished_run_is_refused(tiny_runs, tiny_whole):
-    with pytest.raises(ValueError, match="holds a finished run, which is never overwritten"):
-        tiny(tiny_whole)
-    assert contents(tiny_whole) == contents(tiny_runs["whole"])
