@@ -131,27 +131,24 @@ def test_graphs_of_one_structure_obey_it():
     assert made.numbers[:, :2].unique().tolist() == [*range(7)] and made.names.unique().tolist() == [*range(9)]
 
 
-@pytest.mark.parametrize(
-    ("operands", "said"),
-    [
-        (1, "a graph has from 2 to 9 nodes, a name each, not 1"),
-        (10, "from 2 to 9 nodes"),
-        ({"fan_in": 0}, "a node adds from 1 to 3 others, not 0"),
-        ({"fan_in": 4}, "from 1 to 3 others, not 4"),
-        ([[]], "from 2 to 9 nodes"),
-        ([[], [], [2]], "node 2 must add"),
-        ([[], [], [0, 0]], "node 2 must add"),
-        ([[], [-1]], "node 1 must add"),
-        ([[], [], [], [], [0, 1, 2, 3]], "at most 3 different earlier nodes"),
-    ],
-)
-def test_graphs_that_cannot_be_are_refused(operands, said):
+REFUSED = [
+    (sample_graphs, 1, {}, "a graph has from 2 to 9 nodes, a name each, not 1"),
+    (sample_graphs, 10, {}, "from 2 to 9 nodes"),
+    (sample_graphs, 5, {"fan_in": 0}, "a node adds from 1 to 3 others, not 0"),
+    (sample_graphs, 5, {"fan_in": 4}, "from 1 to 3 others, not 4"),
+    (graphs_of, [[]], {}, "from 2 to 9 nodes"),
+    (graphs_of, [[], [], [2]], {}, "node 2 must add"),
+    (graphs_of, [[], [], [0, 0]], {}, "node 2 must add"),
+    (graphs_of, [[], [-1]], {}, "node 1 must add"),
+    (graphs_of, [[], [], [], [], [0, 1, 2, 3]], {}, "at most 3 different earlier nodes"),
+]
+
+
+@pytest.mark.parametrize("draw, nodes, options, said", REFUSED)
+def test_graphs_that_cannot_be_are_refused(draw, nodes, options, said):
+    first, second = (4, nodes) if draw is sample_graphs else (nodes, 4)
     with pytest.raises(ValueError, match=said):
-        if isinstance(operands, list):
-            graphs_of(operands, 2, rng(0), SMALL)
-        else:
-            options = operands if isinstance(operands, dict) else {"nodes": operands}
-            sample_graphs(4, generator=rng(0), vocabulary=SMALL, **{"nodes": 5} | options)
+        draw(first, second, rng(0), SMALL, **options)
 
 
 def test_rows_are_some_of_the_graphs():

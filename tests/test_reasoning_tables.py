@@ -36,14 +36,12 @@ def test_iterations_are_counted_from_each_graphs_own_depth(seed):
     tokens, depth = write(graphs), graphs.depth.tolist()
     for arm in LOOPED:
         network, found = seed.network(arm), tables.by_iteration(seed, arm)
-        ended = list(islice(iterate(network, network.embed(tokens.factors), arm in TOKENS_PASS), max(depth) + 16))
+        ended = islice(iterate(network, network.embed(tokens.factors), arm in TOKENS_PASS), max(depth) + 16)
+        held = torch.stack([network.value(each).argmax(2).gather(1, tokens.definitions) for each in ended])
         for later in tables.LATER:
-            shares = []
-            for row, deep in enumerate(depth):
-                if deep + later > 0:
-                    held = network.value(ended[deep + later - 1])[row, tokens.definitions[row]].argmax(1)
-                    shares.append((held == graphs.solution[row]).double().mean().item())
-            assert found[later,] == pytest.approx(sum(shares) / len(shares))
+            rows = [(row, deep + later - 1) for row, deep in enumerate(depth) if deep + later > 0]
+            right = torch.stack([held[done, row] == graphs.solution[row] for row, done in rows])
+            assert found[later,] == pytest.approx(right.double().mean().item())
 
 
 def test_recovery_starts_with_the_wrong_values_and_follows_them(seed, monkeypatch):
