@@ -30,7 +30,7 @@ def slow_layer(w, resid):
 
 
 def test_a_block_is_two_layers_and_a_norm_written_out():
-    made, tokens = random_network(), write(some_graphs())
+    made, tokens = random_network(), write(some_graphs(4))
     resid = made.embed(tokens.factors)
     fast = made(resid)
     for row in range(len(resid)):
