@@ -1,7 +1,30 @@
-"""What the tests of the reasoning companion's measures share: runs that have not begun, and few graphs."""
+"""What the tests of the reasoning companion share: small graphs and networks, and runs that have not begun."""
+
+import torch
 
 from assign_add_lib.companions.reasoning import seeds, tables
+from assign_add_lib.companions.reasoning.data import Vocabulary, sample_graphs
+from assign_add_lib.companions.reasoning.model import Network
 from assign_add_lib.companions.reasoning.training import ArmConfig
+
+SMALL = Vocabulary(modulus=5, names=12)
+
+
+def rng(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def some_graphs(n=12, nodes=6, seed=2, **options):
+    return sample_graphs(n, nodes, rng(seed), SMALL, **options)
+
+
+def random_network(blocks=1):
+    """A small network in double precision, with weights large enough that attention is far from even."""
+    torch.manual_seed(0)
+    made = Network(SMALL, blocks, 16, 2, 24, mimetic=False).double().requires_grad_(False)
+    for weights in made.parameters():
+        weights += 0.3 * torch.randn(weights.shape, generator=rng(1), dtype=torch.float64)
+    return made
 
 
 class Untrained:

@@ -11,23 +11,24 @@ from worlds import WORLDS, Run, read
 
 from assign_add_lib import handmade
 from assign_add_lib.laboratory import World, analysis
-from assign_add_lib.laboratory.analysis import MEASURES, OF_A_RUN, OF_A_SET, OF_TWO_SETS
+from assign_add_lib.laboratory.analysis import MEASURES
 from assign_add_lib.laboratory.parsing import Parsed
 from assign_add_lib.model import run as forward
 from assign_add_lib.task import STUDY
 
 
-class Knowing:
-    """Stands for weights that answer by a rule from what the slow reader finds, and read by another one."""
+class Knowing(Run):
+    """A run whose network answers by a rule from what the slow reader finds, and reads by another one."""
 
-    def __init__(self, world, says, reads=None):
-        self.world, self.says, self.reads = world, says, reads
+    def __init__(self, says=None, reads=None, world=WORLDS["plain"]):
+        super().__init__(world, self)
+        self.says, self.reads = says, reads
 
     def answers(self, tokens):
         return torch.tensor([self.says(read(ids, self.world)) for ids in tokens.tolist()])
 
     def read_last(self, tokens):
-        return torch.stack([self.reads(read(ids, self.world), self.world) for ids in tokens.tolist()])
+        return torch.stack([self.reads(read(ids, self.world)) for ids in tokens.tolist()])
 
 
 @pytest.fixture(autouse=True)
@@ -45,25 +46,19 @@ def right_if(condition):
     return lambda problem: problem.answer if condition(problem) else (problem.answer + 1) % 7
 
 
-def test_right_counts_fresh_problems():
-    world = WORLDS["plain"]
-    run = Run(world, Knowing(world, right_if(lambda problem: problem.answer < 3)))
+def test_right_counts_fresh_problems_or_full_ones():
+    run = Knowing(right_if(lambda problem: problem.answer < 3))
     expected = (analysis.problems(run, "1-var train").answers < 3).double().mean().item()
     assert analysis.right(run, "1-var train") == pytest.approx(expected) and 0.2 < expected < 0.7
     with pytest.raises(ValueError, match="plain has no set '3-var train'; there are: 0-var train, "):
-        analysis.right(Run(replace(world, name="plain"), None), "3-var train")
-
-
-def test_right_when_full_looks_at_full_problems_alone():
-    world = WORLDS["plain"]
-    run = Run(world, Knowing(world, right_if(lambda problem: len(problem.assignments) == 5)))
+        analysis.right(Knowing(world=replace(WORLDS["plain"], name="plain")), "3-var train")
+    run = Knowing(right_if(lambda problem: len(problem.assignments) == 5))
     assert analysis.right_when_full(run, "1-var train") == 1 and analysis.right(run, "1-var train") < 0.5
 
 
 def test_above_the_shortcut_is_between_it_and_one():
-    world = WORLDS["plain"]
-    assert analysis.above_shortcut(Run(world, Knowing(world, right_if(lambda _: True))), "1-var train") == 1
-    chance = Run(world, Knowing(world, lambda problem: 0))
+    assert analysis.above_shortcut(Knowing(right_if(lambda _: True)), "1-var train") == 1
+    chance = Knowing(lambda problem: 0)
     right = analysis.right(chance, "0-var train")
     assert analysis.above_shortcut(chance, "0-var train") == pytest.approx((right - 1 / 7) * 7 / 6)
     assert analysis.above_shortcut(chance, "1-var train") < -0.3
@@ -72,9 +67,8 @@ def test_above_the_shortcut_is_between_it_and_one():
 def test_a_set_arrives_halfway_from_its_shortcut():
     world = WORLDS["plain"]
     half = (1 + analysis.base(Run(world, None), "1-var train")) / 2
-    heights = {0: half - 0.1, 100: half + 0.01, 200: half + 0.2, 300: 1.0}
-    metrics = pd.DataFrame({"1-var train": heights, "0-var train": {0: 0.1, 100: 0.1, 200: 0.56, 300: 0.58}, "2-var train": 0.2})
-    run = Run(world, None, metrics)
+    one, none = [half - 0.1, half + 0.01, half + 0.2, 1.0], [0.1, 0.1, 0.56, 0.58]
+    run = Run(world, None, pd.DataFrame({"1-var train": one, "0-var train": none, "2-var train": 0.2}, [0, 100, 200, 300]))
     assert [analysis.arrives(run, f"{n}-var train") for n in (0, 1, 2)] == [300, 100, math.inf]  # chance is 1 in 7
     assert analysis.later(run, "0-var train, 1-var train") == 200
     for never in ("2-var train, 1-var train", "0-var train, 2-var train"):
@@ -82,41 +76,33 @@ def test_a_set_arrives_halfway_from_its_shortcut():
 
 
 def test_reverse_answers_are_those_of_the_operands_exchanged():
-    world = WORLDS["minus"]
-    run = Run(world, Knowing(world, lambda problem: -problem.answer % 7))
-    batch = analysis.full(world, analysis.problems(run, "2-var train", 4))
+    run = Knowing(lambda problem: -problem.answer % 7, world=WORLDS["minus"])
+    batch = analysis.full(run.world, analysis.problems(run, "2-var train", 4))
     assert analysis.reversed_when_full(run, "2-var train") == pytest.approx((batch.answers != 0).double().mean().item())
-    assert analysis.reversed_when_full(Run(world, Knowing(world, lambda problem: problem.answer)), "2-var train") == 0
-    plus = WORLDS["plain"]
-    assert analysis.reversed_when_full(Run(plus, Knowing(plus, lambda problem: problem.answer)), "2-var train") == 0
+    for world in (WORLDS["minus"], WORLDS["plain"]):
+        assert analysis.reversed_when_full(Knowing(lambda problem: problem.answer, world=world), "2-var train") == 0
 
 
-def at(problem, world, *weights):
-    """Attention (head, key): for each head, how much it reads the numbers to reckon with; the rest is at the question."""
-    read_of = torch.zeros(len(weights), world.length)
+HEADS = {heads: replace(WORLDS["plain"], heads=heads) for heads in (1, 2)}
+
+
+def at(problem, *weights, other=0.0):
+    """Attention (head, key): for each head, how much it reads the numbers to reckon with, and another one; the rest is last."""
+    found = torch.zeros(len(weights), 14)
     for head, each in enumerate(weights):
-        read_of[head, problem.at] = torch.tensor(each)
-        read_of[head, world.length - 1] += 1 - sum(each)
-    return read_of
+        found[head, problem.at] = torch.tensor(each)
+        found[head, -1] += 1 - sum(each)
+    found[:, [place for place in problem.places if place not in problem.at][:1]] = other
+    return found
 
 
 def test_numbers_asked_for_are_ranked_among_the_assigned():
-    world = replace(WORLDS["plain"], heads=2)
-
-    def asked_first(problem, _):
-        return at(problem, world, (0.1, 0.2), (0.3, 0.1))
-
-    def another_first(problem, _):
-        found = at(problem, world, (0.1, 0.2), (0.3, 0.1))
-        others = [place for place in problem.places if place not in problem.at]
-        found[:, others[:1]] = 0.5
-        return found
-
-    for reads, share in ((asked_first, 1), (another_first, None)):
-        run = Run(world, Knowing(world, None, reads))
+    for other in (0, 0.5):
+        run = Knowing(None, lambda problem, other=other: at(problem, (0.1, 0.2), (0.3, 0.1), other=other), HEADS[2])
         for name in ("1-var train", "2-var train"):
-            alone = [len(read(ids, world).assignments) == int(name[0]) for ids in analysis.problems(run, name).tokens.tolist()]
-            assert analysis.ranked_first(run, name) == pytest.approx(sum(alone) / 300 if share is None else share)
+            asked = [read(ids, run.world) for ids in analysis.problems(run, name).tokens.tolist()]
+            alone = sum(len(problem.assignments) == int(name[0]) for problem in asked) / 300
+            assert analysis.ranked_first(run, name) == pytest.approx(alone if other else 1)
     with pytest.raises(ValueError, match="0-var train asks for no variables"):
         analysis.ranked_first(run, "0-var train")
     less = analysis.ranked_first(run, "1-var train") - analysis.ranked_first(run, "2-var train")
@@ -124,17 +110,11 @@ def test_numbers_asked_for_are_ranked_among_the_assigned():
 
 
 def test_found_but_wrong_is_both():
-    world = replace(WORLDS["plain"], heads=1)
-
-    def asked_first_if_many(problem, _):
-        found = at(problem, world, (0.2, 0.3))
-        found[:, [place for place in problem.places if place not in problem.at][:1]] = 0.9 * (len(problem.assignments) == 3)
-        return found
-
-    run = Run(world, Knowing(world, right_if(lambda problem: problem.answer < 3), asked_first_if_many))
-    asked = [read(ids, world) for ids in analysis.problems(run, "2-var train").tokens.tolist()]
-    both = [problem.answer >= 3 and len(problem.assignments) != 3 for problem in asked]
-    assert analysis.found_but_wrong(run, "2-var train") == pytest.approx(sum(both) / 300) and 0.2 < sum(both) / 300 < 0.6
+    reads = lambda problem: at(problem, (0.2, 0.3), other=0.9 * (len(problem.assignments) == 3))  # noqa: E731
+    run = Knowing(right_if(lambda problem: problem.answer < 3), reads, HEADS[1])
+    asked = [read(ids, run.world) for ids in analysis.problems(run, "2-var train").tokens.tolist()]
+    both = sum(problem.answer >= 3 and len(problem.assignments) != 3 for problem in asked) / 300
+    assert analysis.found_but_wrong(run, "2-var train") == pytest.approx(both) and 0.2 < both < 0.6
 
 
 @pytest.mark.parametrize(
@@ -148,12 +128,14 @@ def test_found_but_wrong_is_both():
     ],
 )
 def test_heads_divide_the_operands_by_side(weights, share):
-    world = replace(WORLDS["plain"], heads=2)
-    run = Run(world, Knowing(world, None, lambda problem, _: at(problem, world, *weights)))
+    run = Knowing(None, lambda problem: at(problem, *weights), HEADS[2])
     assert analysis.shared_out(run, "2-var train") == pytest.approx(share, abs=1e-6)
-    by_name = lambda problem, _: at(problem, world, *([(0.5, 0), (0, 0.5)][:: 1 if problem.asked[0] < 3 else -1]))  # noqa: E731
-    divided = analysis.shared_out(Run(world, Knowing(world, None, by_name)), "2-var train")
-    assert divided < 0.3  # between three names and the others, alike on both sides
+
+
+def test_heads_that_divide_by_name_share_nothing_out():
+    """Between three names and the others, alike on both sides."""
+    by_name = Knowing(None, lambda problem: at(problem, *[(0.5, 0), (0, 0.5)][:: 1 if problem.asked[0] < 3 else -1]), HEADS[2])
+    assert analysis.shared_out(by_name, "2-var train") < 0.3
     with pytest.raises(ValueError, match="two operands can be divided between heads, not 3"):
         analysis.shared_out(Run(WORLDS["three"], None), "2-var train")
 
@@ -194,8 +176,3 @@ def test_reading_evenly_mends_balance_and_no_look_up(monkeypatch):
     uneven = Run(world, weights)
     assert analysis.ranked_first(uneven, "2-var train") == 1 and analysis.found_but_wrong(uneven, "2-var train") > 0.3
     assert analysis.evened(uneven, "2-var train") == 1
-
-
-def test_every_measure_says_of_what_it_is():
-    assert set(MEASURES) == {each.__name__ for group in (OF_A_SET, OF_TWO_SETS, OF_A_RUN) for each in group}
-    assert len(MEASURES) == 15 and all(each.__doc__ for each in MEASURES.values())

@@ -10,20 +10,16 @@ from assign_add_lib.laboratory import World, circles
 from assign_add_lib.laboratory.circles import half_apart, least_at_half, logarithms, off_by_half, strongest, waves_of_logarithms
 
 
-class Waves:
+def waves(at, circle, frequencies, noise=0.0):
     """Answers to questions of constants by cosines, with amplitudes |cos|; the numbers stand at `at` on a circle."""
 
-    def __init__(self, world, at, circle, frequencies, noise=0.0):
-        self.world, self.at, self.circle, self.frequencies, self.noise = world, at, circle, frequencies, noise
+    def logits(tokens):
+        x, y = (at[tokens[:, side]].double() for side in (-3, -2))
+        angle = 2 * math.pi * torch.tensor(frequencies) / circle
+        cosines = ((x - y)[:, None] / 2 * angle).cos().abs()[:, None] * (((x + y)[:, None] - at)[:, :, None] * angle).cos()
+        return cosines.sum(2) + noise * torch.randn(len(x), len(at), generator=torch.Generator().manual_seed(0))
 
-    def __call__(self, tokens):
-        x, y = (self.at[tokens[:, side]].double() for side in (-3, -2))
-        logits = sum(
-            (math.pi * k * (x - y) / self.circle).cos().abs()[:, None]
-            * (2 * math.pi * k * ((x + y)[:, None] - self.at) / self.circle).cos()
-            for k in self.frequencies
-        )
-        return logits + self.noise * torch.randn(logits.shape, generator=torch.Generator().manual_seed(0))
+    return logits
 
 
 @pytest.fixture(autouse=True)
@@ -33,18 +29,22 @@ def known(monkeypatch):
 
 
 def plus(frequencies, noise=0.0):
-    world = World(**SIZES | {"n_numbers": 12})
-    return Run(world, Waves(world, torch.arange(12), 12, frequencies, noise))
+    return Run(World(**SIZES | {"n_numbers": 12}), waves(torch.arange(12), 12, frequencies, noise))
+
+
+def minus(frequencies):
+    network = waves(torch.arange(12), 12, frequencies)
+    turned = lambda tokens: network(torch.cat([tokens[:, :-2], -tokens[:, -2:-1] % 12, tokens[:, -1:]], 1))  # noqa: E731
+    return Run(World(**SIZES | {"n_numbers": 12}, operation="-"), turned)
 
 
 def times(frequencies):
+    network = waves(logarithms(13).clamp(min=0), 12, frequencies)
     world = World(**SIZES | {"n_numbers": 13}, operation="*")
-    at = logarithms(13).clamp(min=0)
-    network = Waves(world, at, 12, frequencies)
     return Run(world, lambda tokens: network(tokens).index_fill(1, torch.tensor([0]), -9.0))
 
 
-@pytest.mark.parametrize("run", [plus((1, 2, 3)), times((1, 2, 3))], ids=["plus", "times"])
+@pytest.mark.parametrize("run", [each((1, 2, 3)) for each in (plus, minus, times)], ids=["plus", "minus", "times"])
 def test_waves_fail_half_a_circle_apart(run):
     assert least_at_half(run) == 1 and off_by_half(run) == 1
     logits, truth, apart, other = half_apart(run)

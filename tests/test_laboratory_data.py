@@ -92,11 +92,6 @@ def test_half_of_the_assignments_are_links_and_none_stands_out(name):
     assert len(ranks) == world.task.slots
 
 
-def test_a_table_of_forms_counts_variables_that_differ():
-    table = study.forms(WORLDS["three"].task, (0, 1), None, (1, 2))
-    assert table.sum() == 3 and table[0, 6, 1] == table[0, 6, 2] == table[1, 6, 2] == 1
-
-
 def test_a_share_of_the_tuples_trains():
     assert int(draw_split(WORLDS["three"]).sum()) == int(0.7 * 7**3) and draw_split(WORLDS["three"]).shape == (7, 7, 7)
     with pytest.raises(ValueError, match="train_fraction 1e-05 leaves none of the 49 pairs"):

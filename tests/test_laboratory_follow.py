@@ -11,41 +11,25 @@ from assign_add_lib.laboratory import WorldRun
 from assign_add_lib.laboratory.page import cell, differences, table
 from assign_add_lib.laboratory.world import World
 
-FILE = """
+SETTINGS = {"n_numbers": 8, "n_variables": 6, "length": 14, "operation": "-", "d_model": 8, "d_mlp": 8}
+SETTINGS |= {"steps": 6, "log_every": 2, "checkpoint_every": 6, "batch_size": 16}
+PREDICTION = "".join(f'{each} = "Words."\n' for each in ("statement", "because", "rival", "control", "chance"))
+FILE = f"""
 title = "Mini"
 question = "Does it run?"
 
 [world]
-n_numbers = 8
-n_variables = 6
-length = 14
-operation = "-"
-d_model = 8
-d_mlp = 8
-steps = 6
-log_every = 2
-checkpoint_every = 6
-batch_size = 16
+{chr(10).join(f"{name} = {value!r}" for name, value in SETTINGS.items())}
 
 [[prediction]]
 name = "little is learned | in six steps"
-statement = "It guesses."
-because = "Six steps are few."
-rival = "They are enough."
-control = "Six thousand."
-chance = "1 in 8."
-measure = "right"
+{PREDICTION}measure = "right"
 of = "1-var train"
 at_most = 0.9
 
 [[prediction]]
 name = "all is learned"
-statement = "It knows."
-because = "Why not."
-rival = "It guesses."
-control = "None."
-chance = "Never."
-measure = "arrives"
+{PREDICTION}measure = "arrives"
 of = "0-var train"
 at_most = 4
 seeds = 1
@@ -61,7 +45,7 @@ def here(tmp_path, monkeypatch):
 
 
 def world(*arguments):
-    return main(["world", "mini.toml", "--folder", "lab", "--jobs", "1", "--quiet", "--device", "cpu", *arguments])
+    return main(["world", *(arguments or ["mini.toml"]), "--folder", "lab", "--jobs", "1", "--quiet", "--device", "cpu"])
 
 
 def row(page, name):
@@ -99,37 +83,26 @@ def test_a_world_is_trained_measured_and_told(here, capsys):
 
 
 BAD = [
-    (FILE, FILE.split("[[")[0], "mini predicts nothing; write at least one [[prediction]] before it is trained"),
-    ('"arrives"\nof = "0-var train"', '"waves_of_logarithms"', "p must be a prime, not 8"),
-    ("steps = 6", "steps = 0", "mini.toml: steps must be at least 1, not 0"),
-    ("[world]", "world", "mini.toml: "),
+    ([], FILE, FILE.split("[[")[0], "mini predicts nothing; write at least one [[prediction]] before it is trained"),
+    ([], '"arrives"\nof = "0-var train"', '"waves_of_logarithms"', "p must be a prime, not 8"),
+    ([], "steps = 6", "steps = 0", "mini.toml: steps must be at least 1, not 0"),
+    ([], "[world]", "world", "mini.toml: "),
+    (["nowhere"], "", "", "there is no world nowhere; there are: chain-three-layers"),
+    (["mini.toml", "./mini.toml"], "", "", "two worlds have the same name"),
+    (["mini.toml", "--seed", "x"], "", "", "argument --seed: 'x' is not a whole number"),
 ]
 
 
-@pytest.mark.parametrize("old, new, line", BAD, ids=[line[-30:] for *_, line in BAD])
-def test_what_cannot_be_measured_is_told_before_training(here, capsys, old, new, line):
+@pytest.mark.parametrize("arguments, old, new, line", BAD, ids=[line[-30:] for *_, line in BAD])
+def test_what_cannot_be_measured_is_told_before_training(here, capsys, arguments, old, new, line):
     (here / "mini.toml").write_text(FILE.replace(old, new, 1))
-    assert world() == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith(f"error: {line}") and err.count("\n") == 1
-    assert not (here / "lab").exists()
-
-
-@pytest.mark.parametrize(
-    "arguments, line",
-    [
-        (["nowhere"], "there is no world nowhere; there are: chain-three-layers"),
-        (["mini.toml", "./mini.toml"], "two worlds have the same name"),
-        (["mini.toml", "--seed", "x"], "argument --seed: 'x' is not a whole number"),
-    ],
-)
-def test_wrong_arguments_are_one_line(here, capsys, arguments, line):
     try:
-        code = main(["world", *arguments, "--quiet"])
+        code = world(*arguments)
     except SystemExit as stop:
         code = stop.code
     out, err = capsys.readouterr()
     assert code == 2 and out == "" and err.startswith("error: ") and line in err and err.count("\n") == 1
+    assert not (here / "lab").exists()
 
 
 def test_tables_are_markdown():

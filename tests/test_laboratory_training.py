@@ -1,10 +1,9 @@
-"""Training in a world: problems learned by heart, runs that survive, and what stands in for a run."""
+"""Training in a world: problems learned by heart, what a run measures, and what stands in for a run."""
 
 from dataclasses import replace
 
 import pytest
 import torch
-from small import contents
 from worlds import SIZES, WORLDS, rng
 
 from assign_add_lib import load_run
@@ -17,9 +16,8 @@ from assign_add_lib.model import run as forward
 WORLD = World(name="small", **SIZES, links=True, layers=3, seed=2, steps=40, batch_size=32, log_every=10, checkpoint_every=20)
 
 
-@pytest.mark.parametrize("name", ["times", "three links"])
-def test_a_network_learns_problems_by_heart(name):
-    learner = WorldLearner(replace(WORLDS[name], layers=2, heads=2, d_model=32, lr=0.01, weight_decay=0.0))
+def test_a_network_learns_problems_by_heart():
+    learner = WorldLearner(replace(WORLDS["three links"], layers=2, heads=2, d_model=32, lr=0.01, weight_decay=0.0))
     batch = learner.population.sample(16, rng())
     learner.population = type("Same", (), {"sample": lambda *_: batch})
     losses = [learner.advance() for _ in range(150)]
@@ -43,19 +41,6 @@ def test_a_run_measures_its_sets(whole):
     unseen = learner.population.sample(1000, rng(4))
     chance = forward(run.weights(), unseen.tokens).logits.softmax(1).gather(1, unseen.answers[:, None])
     assert run.metrics.loc[40, "loss"] == pytest.approx(-chance.log().mean().item(), rel=1e-5)
-
-
-def test_a_stopped_run_goes_on_to_the_same_bits(whole, tmp_path):
-    for stop in (15, None):
-        SYSTEM.train(WORLD, tmp_path / "run", "cpu", progress=False, stop=stop)
-    assert contents(tmp_path / "run") == contents(whole)
-
-
-def test_a_run_of_other_shapes_is_refused(whole):
-    run = WorldRun.open(whole)
-    run.__dict__["described"] = run.described._replace(config=replace(WORLD, heads=2))
-    with pytest.raises(ValueError, match="does not hold the weights of a network for this run's config"):
-        run.weights()
 
 
 def test_a_shipped_run_of_the_study_stands_in_for_a_run():

@@ -7,7 +7,7 @@ import pytest
 from small import contents
 from tiny import TinyConfig, TinyLearner, TinyRun, tiny
 
-from assign_add_lib.engine.lock import lock_file, lock_folder
+from assign_add_lib.engine.lock import lock_file
 from assign_add_lib.engine.log import Log
 from assign_add_lib.engine.manifest import write_manifest
 from assign_add_lib.engine.runs import export
@@ -53,9 +53,3 @@ def test_a_manifest_that_is_being_written_is_left_alone(tiny_whole, own_data):
     export(tiny_whole, "mine", TinyRun)
     with lock_file(own_data / "MANIFEST.sha256"):
         refused(lambda: write_manifest(own_data), "MANIFEST.sha256 is being written by another process")
-
-
-def test_a_lock_that_is_held_is_no_part_of_what_is_read(tiny_whole):
-    with lock_folder(tiny_whole):
-        assert len(TinyRun.open(tiny_whole).metrics)
-    assert not (tiny_whole / ".lock").exists()

@@ -33,15 +33,13 @@ def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path, place):
     assert contents(tmp_path) == {"file": b"x"}
 
 
-def test_a_checkpoint_ahead_of_the_state_is_written_anew(tiny_runs, tiny_half):
-    """As a kill may leave it."""
-    shutil.copy(checkpoint_path(tiny_half, 4), checkpoint_path(tiny_half, 8))
-    assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"])
-
-
-def test_metrics_ahead_of_the_state_are_measured_anew(tiny_runs, tiny_half):
-    """As a kill may leave them, too: they are written before the state."""
-    shutil.copy(tiny_runs["whole"] / "metrics.csv", tiny_half)
+@pytest.mark.parametrize("ahead", ["checkpoint", "metrics"])
+def test_what_is_ahead_of_the_state_is_made_anew(tiny_runs, tiny_half, ahead):
+    """As a kill may leave it: the state is written last."""
+    if ahead == "checkpoint":
+        shutil.copy(checkpoint_path(tiny_half, 4), checkpoint_path(tiny_half, 8))
+    else:
+        shutil.copy(tiny_runs["whole"] / "metrics.csv", tiny_half)
     assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"])
 
 
@@ -52,9 +50,3 @@ def test_a_run_under_another_config_is_refused(tiny_half, stopped):
     assert contents(tiny_half) == before
     with pytest.raises(ValueError, match="another config \\(task "):
         train(TrainConfig(**CONFIG.to_dict() | {"task": Task(11, 4, 12)}), stopped, progress=False)
-
-
-def test_a_finished_run_is_refused(tiny_runs, tiny_whole):
-    with pytest.raises(ValueError, match="holds a finished run, which is never overwritten"):
-        tiny(tiny_whole)
-    assert contents(tiny_whole) == contents(tiny_runs["whole"])

@@ -21,8 +21,10 @@ def whole(finished):
     return contents(finished)
 
 
-def test_two_runs_of_one_seed_are_equal_and_of_two_seeds_are_not(whole, tmp_path):
-    assert contents(train(CONFIG, tmp_path / "again", progress=False)) == whole
+def test_two_runs_of_one_seed_are_equal_and_of_two_seeds_are_not(whole, tmp_path, capsys):
+    assert contents(train(CONFIG, tmp_path / "again")) == whole
+    shown = capsys.readouterr().err  # and progress tells the loss and three accuracies
+    assert all(each in shown for each in ("80/80", "loss=", "0-var train=", "1-var train=", "2-var train="))
     other = contents(train(replace(CONFIG, seed=4), tmp_path / "other", progress=False))
     assert set(other) == set(whole) and not any(other[name] == whole[name] for name in whole)
 
@@ -82,11 +84,3 @@ def test_weights_that_go_bad_never_reach_a_file(tiny_runs, tmp_path, monkeypatch
         with pytest.raises(ValueError, match=f"the loss is nan at step {poisoned}"):
             tiny(tmp_path / "run")
     assert contents(tiny(tmp_path / "run")) == contents(tiny_runs["whole"])
-
-
-def test_progress_shows_loss_and_three_accuracies(tmp_path, capsys):
-    train(CONFIG, tmp_path / "run")
-    shown = capsys.readouterr().err
-    assert "80/80" in shown and "loss=" in shown
-    for name in ("0-var train=", "1-var train=", "2-var train="):
-        assert name in shown

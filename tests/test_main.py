@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,22 +11,14 @@ from small import TASK
 
 from assign_add_lib import Problem, forward, load_run
 from assign_add_lib.__main__ import main
-from assign_add_lib.engine.runs import checkpoint_path
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, finished, half):
-    """Folders of small runs: a whole one, and copies with one checkpoint damaged or no checkpoint at all."""
+    """Folders of small runs, one of them not finished, and what is no run."""
     place = tmp_path_factory.mktemp("runs")
-    for name in ("whole", "flipped", "bare", "noconfig"):
-        shutil.copytree(finished, place / name)
+    shutil.copytree(finished, place / "whole")
     shutil.copytree(half, place / "half")
-    path = checkpoint_path(place / "flipped", 80)
-    content = bytearray(path.read_bytes())
-    content[-9] ^= 4
-    path.write_bytes(content)
-    shutil.rmtree(place / "bare" / "checkpoints")
-    (place / "noconfig" / "config.json").write_text("{")
     (place / "other").mkdir()
     (place / "other" / "notes.txt").write_text("x")
     (place / "file").write_text("x")
@@ -47,50 +38,31 @@ TRAIN = ["train", "new", "--quiet", "--steps", "10"]
 BAD = [
     ([], "required: COMMAND"),
     (["dance"], "invalid choice: 'dance'"),
-    (["solve"], "required: TEXT"),
     ([*SOLVE, ""], "the problem is empty"),
     ([*SOLVE, "b+3=?"], "the left operand b is never assigned"),
-    ([*SOLVE, "a=1, a+c=?"], "the right operand c is never assigned; assigned variables: a"),
-    ([*SOLVE, "a=1, a=2, a+3=?"], "the variable a is assigned twice"),
     ([*SOLVE, "a=11, a+3=?"], "the number 11 is out of range; numbers go from 0 to 10"),
-    ([*SOLVE, "a=-1, a+3=?"], "'-1' is neither a number from 0 to 10"),
     ([*SOLVE, "a=1, b=2, c=3, d=4, a+b=?"], "4 assignments do not fit; a sequence holds at most 3"),
-    ([*SOLVE, "e=1, e+1=?"], "nor a variable from a to d"),
     ([*SOLVE, "a=1, a*3=?"], "must be one sum"),
-    ([*SOLVE, "a=1, 2+3+4=?"], "must be one sum"),
-    ([*SOLVE, "ä=1, ä+3=?"], "outside ASCII"),
     ([*SOLVE, "a=\udcff, a+3=?"], "outside ASCII"),
-    ([*SOLVE, "9" * 10_000 + "+1"], "is neither a number"),
     ([*SOLVE, "1+2=?", "3+4=?"], "unrecognized arguments: 3+4=?"),
     ([*SOLVE, "1+2=?", "--step", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
-    ([*SOLVE, "1+2=?", "--step", "last"], "invalid int value: 'last'"),
     ([*SOLVE, "1+2=?", "--spread", "1e3"], "invalid int value: '1e3'"),
     (["solve", "1+2=?", "--run", "nowhere"], "there is no run nowhere; shipped runs: "),
-    (["solve", "1+2=?", "--run", "flipped"], "step-000080.safetensors is damaged: its checksum"),
-    (["solve", "1+2=?", "--run", "bare"], "there are: none"),
-    (["solve", "1+2=?", "--run", "noconfig"], "config.json is damaged: not JSON"),
     (["train"], "required: FOLDER"),
     (["train", "whole", "--steps", "10"], "holds a run with another config (seed 3 -> 42,"),
     (["train", "other"], "other is not empty and holds no run"),
-    (["train", "file"], "Not a directory"),
     (["train", "file/new"], "cannot write file/new: Not a directory"),
     ([*TRAIN, "--steps", "many"], "invalid int value: 'many'"),
     ([*TRAIN, "--train-fraction", "1e-9"], "leaves none of the 3481 pairs"),
-    ([*TRAIN, "--n-numbers", "2"], "n_numbers must be a whole number of at least 3, not 2"),
-    ([*TRAIN, "--threads", "0"], "threads must be at least 1"),
     ([*TRAIN, "--momentum", "0.9"], "unrecognized arguments: --momentum 0.9"),
     # with no jobs, so that nothing is trained where the setting is swallowed
     (["sweep", "new", "--jobs", "0", "--book", "--r", "0.5"], "with --book only --seed can be chosen"),
     (["sweep", "hypernetwork", "new", "--jobs", "0", "--given-code", "maybe"], "'maybe' is not true, false or true,false"),
-    (["export"], "required: FOLDER"),
-    (["export", "nowhere"], "there is no run nowhere"),
     (["export", "half"], "half is not finished: it stands at step 40"),
     (["export", "whole", "half", "--name", "name"], "--name is for one run"),
     (["export", "whole", "--name", "../up"], "a run needs a plain name"),
     (["export", "whole", "--bare", "--steps", "0"], "--bare leaves out all weights"),
-    (["export", "whole", "--steps", "41"], "whole has no checkpoint at step 41; there are: 0, 40, 80"),
     (["export", "whole", "--steps", "4x"], "'4x' is not a whole number or a range such as 2000-3000:100"),
-    (["export", "flipped"], "step-000080.safetensors is damaged"),
     (["bench", "--repeats", "0"], "repeats must be at least 1"),
 ]
 
@@ -132,13 +104,6 @@ def test_solve_prints_the_networks_answer_and_the_true_one(here, capsys, text, o
     ]
 
 
-def test_the_shipped_run_solves_the_worked_example(capsys):
-    assert main(["solve", "c=1, b=17, a=42, b+19=?"]) == 0
-    first, network, true = capsys.readouterr().out.splitlines()
-    assert first == "c=1, b=17, a=42, b+19=?" and true == "true:    36"
-    assert network.startswith("network: 36  (probability ") and network.endswith(", run seed-42, step 30000)")
-
-
 def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
     """A whole life: trained with options, refused when finished, exported, and asked by name."""
     options = "--steps 20 --batch-size 16 --d-model 8 --d-mlp 8 --n-numbers 5 --n-variables 3 --length 9 --log-every 10"
@@ -161,40 +126,32 @@ def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.endswith("true:    2\n")
 
 
-@pytest.mark.parametrize(
-    "command, words",
-    [
-        ([], ["solve", "train", "sweep", "export", "board", "world", "bench"]),
-        (["solve"], ["TEXT", "--run", "--step", "--spread"]),
-        (["train"], ["FOLDER", "--seed", "--train-fraction", "--lr", "default 0.001", "--n-numbers", "--device", "--quiet"]),
-        (
-            ["sweep"],
-            ["FOLDER", "--book", "--seed", "--r", "--n-numbers", "--backend", "--scheduler", "--jobs"],
-        ),
-        (["export"], ["FOLDER", "--name", "--steps"]),
-        (["bench"], ["--repeats"]),
-        (["world"], ["WORLD", "--folder", "--seed", "--jobs", "--device", "--quiet"]),
-        (["train", "laboratory"], ["FOLDER", "--layers", "--operation", "--no-links", "default 20000", "--threads"]),
-        (["train", "hypernetwork"], ["FOLDER", "--arm", "--no-given-code", "default 0.002", "--threads", "--device", "--quiet"]),
-        (["sweep", "hypernetwork"], ["FOLDER", "--book", "--seed", "--arm", "--support", "--jobs", "--table"]),
-        (["export", "hypernetwork"], ["FOLDER", "--name", "--steps"]),
-    ],
-)
-def test_help_names_every_option(capsys, command, words):
+OPTIONS = {
+    "": "solve train sweep export board world bench",
+    "solve": "TEXT --run --step --spread",
+    "train": "FOLDER --seed --train-fraction --lr 0.001 --n-numbers --device --quiet",
+    "sweep": "FOLDER --book --seed --r --n-numbers --backend --scheduler --jobs",
+    "export": "FOLDER --name --steps",
+    "bench": "--repeats",
+    "world": "WORLD --folder --seed --jobs --device --quiet",
+    "train laboratory": "FOLDER --layers --operation --no-links 20000 --threads",
+    "sweep hypernetwork": "FOLDER --book --seed --arm --support --jobs --table",
+}
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_help_names_every_option(capsys, command):
     with pytest.raises(SystemExit) as stop:
-        main([*command, "--help"])
+        main([*command.split(), "--help"])
     out, err = capsys.readouterr()
     assert stop.value.code == 0 and err == ""
-    assert out.startswith("usage: python -m assign_add_lib") and all(word in out for word in words)
-
-
-def python_m(root: Path, *arguments: str | bytes) -> subprocess.CompletedProcess:
-    """The command as a reader runs it, in a process of its own."""
-    environment = os.environ | {"PYTHONPATH": str(root)}
-    return subprocess.run([sys.executable, "-m", "assign_add_lib", *arguments], env=environment, capture_output=True)
+    assert out.startswith("usage: python -m assign_add_lib") and all(word in out for word in OPTIONS[command].split())
 
 
 def test_as_a_process_it_solves(root):
-    done = python_m(root, "solve", "b=17, b+19=?")
+    command = [sys.executable, "-m", "assign_add_lib", "solve", "b=17, b+19=?"]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.splitlines()[-1] == b"true:    36"
+    problem, network, true = done.stdout.decode().splitlines()
+    assert network.startswith("network: 36  (probability ") and network.endswith(", run seed-42, step 30000)")
+    assert problem == "b=17, b+19=?" and true == "true:    36"

@@ -1,7 +1,5 @@
 """The marked table says of each problem what a slow reader finds."""
 
-import random
-
 import pandas as pd
 import pytest
 import torch
@@ -9,7 +7,7 @@ import torch
 from assign_add_lib import Problem, Split, Task, Weights, forward
 from assign_add_lib.analysis.mistakes import mark
 from assign_add_lib.model import trace
-from assign_add_lib.sampling import Batch, evaluation_sets, exact_sets
+from assign_add_lib.sampling import Batch, evaluation_sets
 
 SPLIT = Split.draw(seed=5)
 
@@ -55,14 +53,6 @@ def test_what_is_read_of_the_numbers_is_as_the_plain_forward_has_it(batch, table
         others = sum(row[i] for i in range(12) if tokens[i] < 59 and i not in (left, right))
         assert read.larger_share == pytest.approx(max(wanted) / sum(wanted), abs=1e-5)
         assert read.distractors == pytest.approx(others / (others + sum(wanted)), abs=1e-5)
-
-
-def test_every_exact_problem_is_new():
-    batch = exact_sets(SPLIT)["2-var held-out"]
-    chosen = torch.tensor(random.Random(0).sample(range(len(batch.tokens)), 3000))
-    table = mark(Weights.init(), Batch(batch.tokens[chosen], batch.answers[chosen]), SPLIT)
-    assert (table["held_out"] | (table["out_of_place"] > 0)).all()
-    assert set(table["out_of_place"]) == {0, 1, 2}
 
 
 def test_all_is_made_where_the_problems_are(batch, table):

@@ -1,4 +1,4 @@
-"""The plain forward, against a slower one in plain Python and against TransformerLens."""
+"""The plain forward against TransformerLens, at every site."""
 
 import math
 
@@ -10,106 +10,6 @@ from assign_add_lib import Task, Weights, forward
 from assign_add_lib.model import run, site_names, trace, weight_shapes
 
 
-def slow_logits(weights: Weights, ids: list[int]) -> list[list[float]]:
-    """Logits at every position of one sequence, number by number."""
-    w = {name: tensor.tolist() for name, tensor in weights.tensors().items()}
-
-    def times(x, W):
-        return [math.fsum(x[i] * W[i][j] for i in range(len(x))) for j in range(len(W[0]))]
-
-    def plus(x, y):
-        return [a + b for a, b in zip(x, y)]
-
-    stream = [plus(w["W_E"][token], w["W_pos"][place]) for place, token in enumerate(ids)]
-    for layer in range(2):
-        q, k, v = ([times(x, w[name][layer]) for x in stream] for name in ("W_Q", "W_K", "W_V"))
-        moved = []
-        for here in range(len(ids)):
-            scores = [math.fsum(a * b for a, b in zip(q[here], k[there])) / math.sqrt(len(q[0])) for there in range(here + 1)]
-            shares = [math.exp(score - max(scores)) for score in scores]
-            mix = [math.fsum(s * v[there][i] for there, s in enumerate(shares)) / sum(shares) for i in range(len(v[0]))]
-            moved.append(times(mix, w["W_O"][layer]))
-        stream = [plus(x, y) for x, y in zip(stream, moved)]
-    logits = []
-    for x in stream:
-        neurons = [max(0.0, pre) for pre in times(x, w["W_in"])]
-        logits.append(times(plus(x, times(neurons, w["W_out"])), w["W_U"]))
-    return logits
-
-
-@pytest.mark.parametrize("sizes", SIZES[1:], ids=str)
-def test_forward_is_the_slow_one(sizes):
-    task, weights = sizes[0], random_weights(*sizes)
-    tokens = problems(task, 4).tokens
-    expected = torch.tensor([slow_logits(weights, ids) for ids in tokens.tolist()], dtype=torch.float64)
-    torch.testing.assert_close(forward(weights, tokens), expected, rtol=0, atol=1e-10)
-
-
-@pytest.fixture(scope="module", params=[SIZES[0], SIZES[1]], ids=["study", "small"])
-def lens(request):
-    """Weights, tokens, their twin in TransformerLens and all that it computes."""
-    weights = random_weights(*request.param, scale=0.1 if request.param[1] == 128 else 0.4)
-    tokens = problems(request.param[0], 64).tokens
-    bridge = weights.to_transformer_lens()
-    logits, cache = bridge.run_with_cache(tokens)
-    return weights, tokens, bridge, logits.detach(), cache
-
-
-def test_transformer_lens_gives_the_same_logits(lens):
-    weights, tokens, _, logits, _ = lens
-    assert logits.dtype == torch.float64 and logits.std() > 0.1
-    torch.testing.assert_close(forward(weights, tokens), logits, rtol=0, atol=1e-8)
-
-
-def test_transformer_lens_gives_the_same_activations(lens):
-    """Every intermediate result, by the hook that TransformerLens keeps it under."""
-    weights, tokens, _, _, cache = lens
-    ours = trace(weights, tokens)
-    pairs = {
-        "blocks.0.hook_resid_pre": ours.resid_pre,
-        **{f"blocks.{layer}.attn.hook_pattern": ours.pattern[:, layer, None] for layer in (0, 1)},
-        **{f"blocks.{layer}.hook_attn_out": ours.attn_out[:, layer] for layer in (0, 1)},
-        "blocks.1.hook_resid_mid": ours.mlp_in,
-        "blocks.1.mlp.hook_pre": ours.pre,
-        "blocks.1.hook_mlp_out": ours.mlp_out,
-    }
-    for name, mine in pairs.items():
-        torch.testing.assert_close(mine, cache[name].detach(), rtol=0, atol=1e-8, msg=lambda text, name=name: f"{name}: {text}")
-    future = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool).triu(1)
-    for layer in (0, 1):  # the scores from queries and keys: the bridge's own hook for them holds the pattern
-        q, k = (cache[f"blocks.{layer}.attn.hook_{part}"].detach()[:, :, 0] for part in "qk")
-        scores = torch.einsum("bqd, bkd -> bqk", q, k) / math.sqrt(q.shape[-1])
-        torch.testing.assert_close(ours.scores[:, layer], scores.masked_fill(future, -torch.inf), rtol=0, atol=1e-8)
-
-
-def test_the_twin_has_no_more_than_our_weights(lens):
-    """All that TransformerLens adds, biases and a first MLP, is zero."""
-    weights, _, bridge, _, _ = lens
-    theirs = sum(int(tensor.count_nonzero()) for tensor in bridge.state_dict().values())
-    assert theirs == sum(tensor.numel() for tensor in weights.tensors().values())
-
-
-def test_weights_come_back_from_transformer_lens(lens):
-    weights, _, bridge, _, _ = lens
-    back = Weights.from_transformer_lens(bridge)
-    for name, tensor in weights.tensors().items():
-        assert torch.equal(getattr(back, name), tensor), name
-
-
-def test_weights_drawn_in_transformer_lens_are_read():
-    """The other way round: a bridge with its own random weights gives the logits of what we read from it."""
-    task, *sizes = SIZES[1]
-    bridge = random_weights(task, *sizes).to_transformer_lens()
-    state = bridge.state_dict()
-    generator = torch.Generator().manual_seed(9)
-    for name in state:
-        if not name.endswith("bias") and not name.startswith("blocks.0.mlp"):
-            state[name] = torch.randn(state[name].shape, generator=generator, dtype=torch.float64) / 3
-    bridge.load_state_dict(state)
-    tokens = problems(task, 16).tokens
-    torch.testing.assert_close(forward(Weights.from_transformer_lens(bridge), tokens), bridge(tokens).detach())
-
-
 @pytest.mark.parametrize("name", ["blocks.0.attn.q.bias", "blocks.1.mlp.out.bias", "blocks.0.mlp.in.weight"])
 def test_a_bridge_with_more_than_our_weights_is_refused(name):
     bridge = random_weights(*SIZES[3]).to_transformer_lens()
@@ -118,32 +18,6 @@ def test_a_bridge_with_more_than_our_weights_is_refused(name):
     bridge.load_state_dict(state)
     with pytest.raises(ValueError, match=f"{name} is not zero"):
         Weights.from_transformer_lens(bridge)
-
-
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_no_position_sees_the_future(sizes):
-    """Changing one token changes no logits before it, and changes those at it."""
-    task, weights = sizes[0], random_weights(*sizes)
-    tokens = problems(task, 3).tokens
-    before = forward(weights, tokens)
-    for place in range(task.length):
-        other = tokens.clone()
-        other[:, place] = (other[:, place] + 1) % task.d_vocab
-        after = forward(weights, other)
-        assert torch.equal(after[:, :place], before[:, :place])
-        assert (after[:, place] != before[:, place]).any()
-
-
-def test_attention_rows_sum_to_one_and_end_at_the_query():
-    pattern = trace(random_weights(*SIZES[0]), problems(Task(), 8).tokens).pattern
-    assert pattern.shape == (8, 2, 16, 16)
-    torch.testing.assert_close(pattern.sum(-1), torch.ones(8, 2, 16, dtype=torch.float64))
-    assert not pattern.triu(1).any()
-
-
-def test_a_shorter_sequence_reads_as_the_start_of_a_long_one():
-    weights, tokens = random_weights(*SIZES[0]), problems(Task(), 8).tokens
-    torch.testing.assert_close(forward(weights, tokens[:, :7]), forward(weights, tokens)[:, :7])
 
 
 def test_initial_weights_have_the_spread_of_the_study():
@@ -158,19 +32,11 @@ def test_initial_weights_have_the_spread_of_the_study():
     assert not any(torch.equal(tensor, tensors[name]) for name, tensor in Weights.init(seed=6).tensors().items())
 
 
-@pytest.mark.parametrize(
-    "name, shape",
-    [
-        ("W_pos", (16, 127)),
-        ("W_Q", (128, 128)),
-        ("W_K", (2, 128, 64)),
-        ("W_V", (2, 64, 128)),
-        ("W_O", (128, 128)),
-        ("W_in", (127, 512)),
-        ("W_out", (511, 128)),
-        ("W_U", (64, 59)),
-    ],
-)
+SHAPES = {"W_pos": (16, 127), "W_Q": (128, 128), "W_K": (2, 128, 64), "W_V": (2, 64, 128), "W_O": (128, 128)}
+SHAPES |= {"W_in": (127, 512), "W_out": (511, 128), "W_U": (64, 59)}
+
+
+@pytest.mark.parametrize("name, shape", SHAPES.items())
 def test_weights_that_do_not_fit_are_refused(name, shape):
     with pytest.raises(ValueError, match=f"{name} has shape"):
         Weights.init().replace(**{name: torch.zeros(shape)})
@@ -189,7 +55,7 @@ def test_trainable_weights_are_copies_that_collect_gradients():
 def altered(request):
     """Weights of some layers and heads, tokens, and the twin in TransformerLens."""
     layers, heads = request.param
-    weights = Weights.drawn(weight_shapes(18, 9, 11, 12, 12 // (heads or 1), 20, layers, heads), seed=3).to(torch.float64)
+    weights = Weights.drawn(weight_shapes(18, 9, 11, 12, 5, 20, layers, heads), seed=3).to(torch.float64)
     tokens = torch.randint(18, (5, 9), generator=torch.Generator().manual_seed(1))
     return weights, tokens, weights.to_transformer_lens()
 
@@ -204,17 +70,13 @@ def test_an_altered_site_does_what_the_hook_of_its_name_does(altered):
     weights, tokens, bridge = altered
     last, plain = weights.n_layers - 1, run(weights, tokens).logits
     for site in site_names(weights.n_layers):
+        hook, act, alter = site.replace("hook_mlp_in", "hook_resid_mid"), changed, {site: changed}
         if site.endswith("hook_attn_scores"):  # whose edits the bridge discards: the same on the pattern
-            hook, act = (
-                site.replace("attn_scores", "pattern"),
-                lambda held: changed(held.log()).nan_to_num(0, neginf=-math.inf).softmax(-1),
-            )
-            alter = {site: lambda held: changed(held.log_softmax(-1))}
+            hook, alter = site.replace("attn_scores", "pattern"), {site: lambda held: changed(held.log_softmax(-1))}
+            act = lambda held: changed(held.log()).nan_to_num(0, neginf=-math.inf).softmax(-1)  # noqa: E731
         elif site.endswith("hook_resid_mid"):  # which in the bridge reaches the MLP alone: the same change before it
             hook, act = f"blocks.{last}.hook_attn_out", lambda held: held + 0.5
-            alter = {site: lambda held: held + 0.5}
-        else:
-            hook, act, alter = site.replace("hook_mlp_in", "hook_resid_mid"), changed, {site: changed}
+            alter = {site: act}
         with torch.no_grad():
             theirs = bridge.run_with_hooks(tokens, fwd_hooks=[(hook, lambda held, hook, act=act: act(held))])[:, -1]
         for whole in (False, True):
@@ -223,24 +85,43 @@ def test_an_altered_site_does_what_the_hook_of_its_name_does(altered):
         assert (ours - plain).abs().max() > 1e-4, f"{site}: altered without effect"
 
 
+def same(ours, theirs, name):
+    torch.testing.assert_close(ours, theirs.detach(), rtol=0, atol=1e-8, msg=lambda text: f"{name}: {text}")
+
+
 def test_sites_hold_what_arises_there(altered):
     """All sites, at all positions and at the last alone, against what TransformerLens keeps under their names."""
     weights, tokens, bridge = altered
     logits, cache = bridge.run_with_cache(tokens)
-    names = site_names(weights.n_layers)
+    names, future = site_names(weights.n_layers), torch.ones(9, 9, dtype=torch.bool).triu(1)
     for whole in (False, True):
         seen = run(weights, tokens, keep=names, whole=whole)
         assert tuple(seen.sites) == names
-        torch.testing.assert_close(seen.logits, logits[:, -1].detach(), rtol=0, atol=1e-8)
+        same(seen.logits, logits[:, -1], "logits")
         for name in names:
-            theirs = cache[name.replace("hook_mlp_in", "hook_resid_mid")].detach()
+            theirs = cache[name.replace("hook_mlp_in", "hook_resid_mid")]
             if name.endswith("scores"):  # the bridge's hook for them holds the pattern
-                assert torch.equal(seen[name].softmax(-1), seen[name.replace("attn_scores", "pattern")])
-                continue
+                q, k = (cache[name.replace("attn_scores", part)] for part in "qk")
+                theirs = torch.einsum("bqhd, bkhd -> bhqk", q, k) / math.sqrt(q.shape[-1])
+                theirs = theirs.masked_fill(future, -torch.inf)
             if seen[name].shape != theirs.shape:
                 assert not whole
-                theirs = theirs[:, :, -1:] if name.endswith("pattern") else theirs[:, -1:]
-            torch.testing.assert_close(seen[name], theirs, rtol=0, atol=1e-8, msg=lambda text, name=name: f"{name}: {text}")
+                theirs = theirs[:, :, -1:] if name.endswith(("pattern", "scores")) else theirs[:, -1:]
+            same(seen[name], theirs, name)
+    if weights.W_Q.dim() == 3:  # of one head, which a trace is for
+        ours = trace(weights, tokens)
+        sites = {"resid_pre": "blocks.0.hook_resid_pre", "mlp_in": "blocks.1.hook_resid_mid", "pre": "blocks.1.mlp.hook_pre"}
+        for name, site in (sites | {"mlp_out": "blocks.1.hook_mlp_out"}).items():
+            same(getattr(ours, name), cache[site], name)
+        for name, site in {
+            "pattern": "attn.hook_pattern",
+            "scores": "attn.hook_attn_scores",
+            "attn_out": "hook_attn_out",
+        }.items():
+            for layer in (0, 1):
+                same(getattr(ours, name)[:, layer], seen[f"blocks.{layer}.{site}"].view_as(getattr(ours, name)[:, layer]), name)
+        same(forward(weights, tokens), logits, "logits")
+        same(forward(weights, tokens[:, :5]), logits[:, :5], "a shorter sequence is the start of a long one")
 
 
 def test_a_name_that_is_no_site_is_told():
@@ -250,7 +131,7 @@ def test_a_name_that_is_no_site_is_told():
             run(weights, problems(weights.task, 2).tokens, **wrong)
 
 
-def test_heads_come_back_from_transformer_lens(altered):
+def test_weights_come_back_from_transformer_lens(altered):
     weights, _, bridge = altered
     back = Weights.from_transformer_lens(bridge)
     assert all(torch.equal(getattr(back, name), tensor) for name, tensor in weights.tensors().items())

@@ -26,29 +26,26 @@ def test_a_value_holds_at_its_level():
     assert predicting(at_least=None, at_most=5000, measure="arrives").holds(math.inf) is False
 
 
-@pytest.mark.parametrize(
-    "values, seeds, said",
-    [
-        ({0: 1, 1: 1, 2: 1}, 3, "held, 3 of 3 seeds"),
-        ({0: 1, 1: 0, 2: 1}, 3, "not held, 2 of 3 seeds"),
-        ({0: 1, 1: 0, 2: 1}, 2, "held, 2 of 3 seeds"),
-        ({0: 1, 1: math.nan, 2: 0}, 2, "not held, 1 of 3 seeds"),
-        ({0: 1, 2: 1, 7: 1}, 2, "open, 2 of 3 seeds"),
-        ({}, 1, "open, 0 of 3 seeds"),
-    ],
-)
-def test_three_seeds_give_a_verdict(values, seeds, said):
-    assert predicting(seeds=seeds).verdict(values) == said
+VERDICTS = [  # seeds that are asked for, values by seed, seeds that fulfil the condition where there is one
+    (3, {0: 1, 1: 1, 2: 1}, None, "held, 3 of 3 seeds"),
+    (3, {0: 1, 1: 0, 2: 1}, None, "not held, 2 of 3 seeds"),
+    (2, {0: 1, 1: 0, 2: 1}, None, "held, 2 of 3 seeds"),
+    (2, {0: 1, 1: math.nan, 2: 0}, None, "not held, 1 of 3 seeds"),
+    (2, {0: 1, 2: 1, 7: 1}, None, "open, 2 of 3 seeds"),
+    (2, {0: 1, 1: 0, 2: 1}, {0, 2}, "held, 2 of 2 seeds that count"),
+    (2, {0: 1, 1: 0, 2: 1}, {0, 1}, "undecided, 1 of 2 seeds that count"),
+    (2, {0: 1, 1: 0, 2: 1}, {1}, "undecided, 0 of 1 seeds that count"),
+    (3, {0: 1, 1: 0, 2: 1}, {0, 1}, "not held, 1 of 2 seeds that count"),
+    (2, {0: 1}, {0}, "open, 1 of 3 seeds"),
+]
 
 
-def test_seeds_without_the_condition_do_not_count():
-    each = predicting(seeds=2, only_if="another")
-    values = {0: 1, 1: 0, 2: 1}
-    assert each.verdict(values, {0, 2}) == "held, 2 of 2 seeds that count"
-    assert each.verdict(values, {0, 1}) == "undecided, 1 of 2 seeds that count"
-    assert each.verdict(values, {1}) == "undecided, 0 of 1 seeds that count"
-    assert predicting(seeds=3).verdict(values, {0, 1}) == "not held, 1 of 2 seeds that count"
-    assert each.verdict({0: 1}, {0}) == "open, 1 of 3 seeds"
+@pytest.mark.parametrize("seeds, values, counting, said", VERDICTS)
+def test_three_seeds_give_a_verdict(seeds, values, counting, said):
+    if counting is None:
+        assert predicting(seeds=seeds).verdict(values) == said
+    else:
+        assert predicting(seeds=seeds, only_if="another").verdict(values, counting) == said
 
 
 def test_a_plan_asks_the_condition_of_each_seed():
@@ -113,25 +110,18 @@ at_least = 0.5
 BAD = [
     ("title =", "name =", "a world's file has no entry name; it has title, question, world, prediction"),
     ('title = "T"', "", "the title is missing, or no text"),
-    ('"Q?"', '" "', "the question is missing, or no text"),
     ("layers = 1", "layer = 1", "there is no setting layer; there are: seed, steps, train_fraction"),
-    ("layers = 1", "layers = 1.5", "layers must be a whole number, not 1.5"),
-    ("layers = 1", "layers = 9", "layers must be at most 4, not 9"),
     ("layers = 1", "seed = 1", "[world] is a table of settings, without name and seed"),
-    ("layers = 1", "layers = [1]", "layers must be a whole number, not [1]"),
     ("layers = 1", "layers = ", "Invalid value"),
     ("[[prediction]]", "[prediction]", "predictions are tables [[prediction]]"),
     ('rival = "r"', "", "prediction 'p' lacks rival"),
     ('rival = "r"', 'rival = ""', "the rival of a prediction is empty"),
     ('rival = "r"', "rival = 3", "rival of a prediction cannot be 3"),
-    ('rival = "r"', 'rivals = "r"\nrival = "r"', "prediction 'p' has no entry rivals"),
     ('"right"', '"left"', "p: there is no measure 'left'; there are: right, right_when_full"),
     ("1-var train", "1-var chain train", "p: right is of a set, not of '1-var chain train'; the sets are: 0-var train, "),
     ('"right"', '"later"', "p: later is of two sets, `A, B`, not of '1-var train'"),
     ('"right"', '"off_by_half"', "p: off_by_half is of no set, not of '1-var train'"),
     ("at_least = 0.5", "at_least = 0.5\nat_most = 1", "p: a prediction needs at_least or at_most, and not both"),
-    ("at_least = 0.5", "", "p: a prediction needs at_least or at_most, and not both"),
-    ("at_least = 0.5", 'at_least = "0.5"', "at_least of a prediction cannot be '0.5'"),
     ("at_least = 0.5", "at_least = true", "at_least of a prediction cannot be True"),
     ("at_least = 0.5", 'at_least = 0.5\nonly_if = "p"', "p: only_if must name a prediction above it, not 'p'"),
     ("at_least = 0.5", "at_least = 0.5\nseeds = 4", "p: seeds must be from 1 to 3, not 4"),

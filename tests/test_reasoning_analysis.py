@@ -1,42 +1,26 @@
 """Reasoning in a loop: what is measured inside, against slow versions and networks whose inside is known."""
 
 from copy import deepcopy
-from dataclasses import replace
 from itertools import product
 
 import pytest
 import torch
+from loops import SMALL, random_network, rng, some_graphs
 
 from assign_add_lib.companions.reasoning import analysis
-from assign_add_lib.companions.reasoning.data import FACTORS, Vocabulary, graphs_of, sample_graphs, text, write
-from assign_add_lib.companions.reasoning.model import Network, run
-from assign_add_lib.companions.reasoning.training import ArmConfig, at_definitions, iterations
-
-SMALL = Vocabulary(modulus=5, names=12)
-CONFIG = ArmConfig(modulus=5, names=12, nodes=6, d_model=16, d_mlp=24, heads=2)
-
-
-def rng(seed):
-    return torch.Generator().manual_seed(seed)
+from assign_add_lib.companions.reasoning.data import FACTORS, graphs_of, text, write
+from assign_add_lib.companions.reasoning.model import run
+from assign_add_lib.companions.reasoning.training import at_definitions, iterations
 
 
 @pytest.fixture(scope="module")
 def network():
-    """A small network in double precision, with weights large enough that attention is far from even."""
-    torch.manual_seed(0)
-    made = Network(SMALL, 1, 16, 2, 24, mimetic=False).double().requires_grad_(False)
-    for weights in made.parameters():
-        weights += 0.3 * torch.randn(weights.shape, generator=rng(1), dtype=torch.float64)
-    return made
-
-
-def graphs(n=12, nodes=6, seed=2):
-    return sample_graphs(n, nodes, rng(seed), SMALL)
+    return random_network()
 
 
 @pytest.mark.parametrize("arm", ["continuous", "discrete"])
 def test_wrong_latents_are_those_of_another_run_and_all_else_goes_on(network, arm):
-    one, generator = graphs(40), rng(4)
+    one, generator = some_graphs(40), rng(4)
     found = analysis.disturbed(network, arm, one, 2, 0.5, 2, generator)
     again = rng(4)
     other, tokens = analysis.renumbered(one, again), write(one)
@@ -60,7 +44,7 @@ def test_wrong_latents_are_those_of_another_run_and_all_else_goes_on(network, ar
 
 
 def test_heads_add_up_to_what_attention_adds(network):
-    tokens, row = write(graphs()), torch.arange(12)
+    tokens, row = write(some_graphs()), torch.arange(12)
     here, sites = tokens.definitions[:, 2], run(network, tokens.factors)
     found, before = analysis.head_outputs(network, tokens.factors, here).sum(2), sites["hook_embed"]
     for number, layer in enumerate(network.blocks[0].layers):
@@ -71,19 +55,18 @@ def test_heads_add_up_to_what_attention_adds(network):
 
 def test_operand_variances_are_over_stand_ins(network):
     """One graph and one stand-in at a time, the variance by hand."""
-    drawn = graphs(200, 6, 6)
-    three = (drawn.operands[:, -1] >= 0).all(1)
-    chosen = drawn._replace(**{name: getattr(drawn, name)[three][:5] for name in drawn._fields[:4]})
+    drawn = some_graphs(200, 6, 6)
+    chosen = drawn.rows((drawn.operands[:, -1] >= 0).all(1)).rows(slice(5))
     found = analysis.operand_variances(network, chosen)
     slow = torch.zeros(2, 2, 3, dtype=torch.float64)
     for row in range(5):
-        one = chosen._replace(**{name: getattr(chosen, name)[row : row + 1] for name in chosen._fields[:4]})
+        one = chosen.rows(slice(row, row + 1))
         held = one.solution.clone()
         held[:, -1] = 5
         for operand in range(3):
             others = {int(each) for place, each in enumerate(one.operands[0, -1]) if place != operand}
             seen = []
-            for node in sorted(set(range(5)) - others):
+            for node in set(range(5)) - others:
                 changed = one.operands.clone()
                 changed[0, -1, operand] = node
                 tokens = write(one._replace(operands=changed))
@@ -92,30 +75,20 @@ def test_operand_variances_are_over_stand_ins(network):
     torch.testing.assert_close(found, slow / 5)
 
 
-def test_a_head_that_copies_one_factor_moves_that_factor_alone():
-    """Factors in directions of their own; head 0 takes those of the values, with a gain of 3 in all, head 1 nothing."""
-    made = replace(CONFIG, d_model=48, heads=2).network().double().requires_grad_(False)
-    place = 0
-    for embedding in made.embeddings:
-        embedding.weight.zero_()
-        count = len(embedding.weight)
-        embedding.weight[:, place : place + count] = torch.eye(count, dtype=torch.float64)
-        place += count
-    layer, values = made.blocks[0].layers[1], slice(place - count, place)
-    layer.norm_attention.weight.fill_(2)
-    v, out = layer.qkv.weight[2 * 48 :], layer.out.weight
-    v.zero_(), out.zero_()
-    v[:count, values] = torch.eye(count, dtype=torch.float64)
-    out[values, :count] = 1.5 * torch.eye(count, dtype=torch.float64)
-    gains = analysis.factor_gains(made, layer)
-    assert gains.shape == (2, len(FACTORS))
-    torch.testing.assert_close(gains, torch.tensor([[0, 0, 0, 3], [0, 0, 0, 0]], dtype=torch.float64))
+def test_gains_are_ratios_of_spreads(network):
+    """Head by head: embeddings less their mean go through the norm's gain and the values to the output."""
+    for layer in network.blocks[0].layers:
+        found = analysis.factor_gains(network, layer)
+        for head, (factor, embedding) in product(range(2), enumerate(network.embeddings)):
+            own, spread = slice(8 * head, 8 * head + 8), embedding.weight - embedding.weight.mean(0)
+            through = (spread * layer.norm_attention.weight) @ layer.qkv.weight[32:][own].T @ layer.out.weight[:, own].T
+            torch.testing.assert_close(found[head, factor], through.norm() / spread.norm())
 
 
 def test_before_the_last_all_is_known_that_the_last_node_needs():
-    one = graphs(60, 8)
+    one = some_graphs(60, 8)
     factors, here, places = analysis.before_the_last(one)
-    for row, (words, operands) in enumerate(zip(map(text_of, factors), one.operands[:, -1].tolist())):
+    for row, (words, operands) in enumerate(zip((text(each, SMALL) for each in factors), one.operands[:, -1].tolist())):
         present = [each for each in operands if each >= 0]
         assert words[here[row]] == f"x{one.names[row, -1]}"  # it holds nothing yet
         for operand, place in zip(present, places[row].tolist()):
@@ -127,95 +100,63 @@ def test_before_the_last_all_is_known_that_the_last_node_needs():
         assert places[row, len(present) :].tolist() == [here[row]] * (3 - len(present))
 
 
-def text_of(factors):
-    return text(factors, SMALL)
-
-
-def plain(network, factors, change=lambda layer, read: read, hide=lambda layer, scores: scores):
-    """What one iteration ends with, (graph, position, d_model), as what heads read, or their scores, are changed by layer."""
-    resid = network.embed(factors)
-    for number, layer in enumerate(network.blocks[0].layers):
-        q, k, v = layer.queries_keys_values(resid)
-        scores = hide(number, q @ k.mT / q.shape[-1] ** 0.5 + layer.mask(q.shape[2], k.shape[2]))
-        read = change(number, scores.softmax(-1) @ v)  # (graph, head, position, d_head)
-        resid = resid + layer.out(read.transpose(1, 2).flatten(2))
-        resid = resid + layer.mlp(layer.norm_mlp(resid))
-    return network.blocks[0].norm(resid)
-
-
-def recorded(network, factors, layer):
-    """What the heads of a layer read, (graph, head, position, d_head), by the plain way."""
-    seen = {}
-    plain(network, factors, lambda number, read: seen.setdefault(number, read))
-    return seen[layer]
-
-
 @pytest.mark.parametrize(("layer", "heads"), [(0, [0, 1]), (1, [1]), (1, [])])
 def test_an_exchange_moves_what_these_heads_read_at_this_place_and_nothing_else(network, layer, heads):
-    one = graphs(150)
+    one = some_graphs(150)
     other = analysis.renumbered(one, rng(5))
     (factors, here, places), (donor, *_) = analysis.before_the_last(one), analysis.before_the_last(other)
-    at = places[:, 0] if layer == 0 else here
-    given, theirs = analysis.readings(network, donor, layer, at), recorded(network, donor, layer)
+    at, site = places[:, 0] if layer == 0 else here, f"blocks.{layer}.attn.hook_z"
+    given, theirs = analysis.readings(network, donor, layer, at), run(network, donor)[site]
 
-    def change(number, read):
-        for row, place in enumerate(at.tolist()):
-            for head in heads if number == layer else ():
-                read[row, head, place] = theirs[row, head, place]
+    def moved(read):
+        read = read.clone()
+        for row, head in product(range(150), heads):
+            read[row, at[row], head] = theirs[row, at[row], head]
         return read
 
+    ended = network.value(run(network, factors, {site: moved})["ln_final.hook_normalized"]).argmax(2)
     found = analysis.value_at(network, factors, here, analysis.exchange(layer, heads, at, given)).tolist()
-    ended = network.value(plain(network, factors, change)).argmax(2)
     assert found == [ended[row, place].item() for row, place in enumerate(here)]
-    for row, place in enumerate(at.tolist()):
-        torch.testing.assert_close(given[row], theirs[row, :, place])
     assert (found != analysis.value_at(network, factors, here).tolist()) == bool(heads)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
 def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, layer):
-    one = graphs(30)
-    (factors, here, _), real = analysis.before_the_last(one), write(one).real
-    read = recorded(network, factors, layer)
-    mean = torch.stack([read[row, 1, place] for row, place in real.nonzero().tolist()]).mean(0)
-    alter = analysis.silent_heads(layer, [1], real)
-    silent = alter[f"blocks.{layer}.attn.hook_z"](read.transpose(1, 2))  # (graph, position, head, d_head)
-    torch.testing.assert_close(silent[:, :, 1], mean.expand_as(silent[:, :, 1]))
-    assert torch.equal(silent[:, :, 0], read[:, 0])
-    found, whole = (analysis.value_at(network, factors, here, each).tolist() for each in (alter, None))
-    ended = network.value(plain(network, factors, lambda number, own: silent.transpose(1, 2) if number == layer else own)).argmax(
-        2
-    )
-    assert found == [ended[row, place].item() for row, place in enumerate(here)] != whole
+    tokens, site = write(some_graphs(30)), f"blocks.{layer}.attn.hook_z"
+    read = run(network, tokens.factors)[site]  # (graph, position, head, d_head)
+    silent = read.clone()
+    silent[:, :, 1] = torch.stack([read[row, place, 1] for row, place in tokens.real.nonzero().tolist()]).mean(0)
+    torch.testing.assert_close(analysis.silent_heads(layer, [1], tokens.real)[site](read), silent)
 
 
 @pytest.mark.parametrize("which", analysis.MENTIONS)
 def test_without_mentions_layer_1_reads_definitions_and_itself(network, which):
     """One graph at a time, with attention written out."""
-    one, network = graphs(30, 8), deepcopy(network)
+    one, network = some_graphs(12, 8, 6), deepcopy(network)
     tokens, head = write(one), network.unembeddings[FACTORS.index("value")]
     for layer in network.blocks[0].layers:
-        layer.out.weight *= 10  # or it reads too little to matter
-        layer.qkv.weight[:32] *= 2  # and too much alike
+        layer.out.weight *= 20  # or it reads too little to matter
+        layer.qkv.weight[:32] *= 4  # and too much alike
     head.bias -= head(network(network.embed(tokens.factors))).mean((0, 1))  # no value is the likeliest everywhere
     found = analysis.without_mentions(network, one, which)
-    for row in range(30):
+    for row in range(12):
         n = int(tokens.real[row].sum())
         factors, node, defines = tokens.factors[row : row + 1, :n], tokens.node[row, :n], tokens.defines[row, :n]
 
-        def hide(number, scores, n=n, node=node, defines=defines):
+        def hide(scores, n=n, node=node, defines=defines):
             for query, key in product(range(n), range(n)):
                 same = node[key] == node[query]
                 mention = key < query and node[key] >= 0 and not defines[key]
-                if number == 0 and mention and {"all": True, "own": same, "other": not same}[which]:
+                if mention and {"all": True, "own": same, "other": not same}[which]:
                     scores[..., query, key] = -torch.inf
             return scores
 
+        alter = {"blocks.0.attn.hook_attn_scores": hide}
         for _ in range(int(one.depth[row])):
-            factors = network.tokens(plain(network, factors, hide=hide))
+            factors = network.tokens(run(network, factors, alter)["ln_final.hook_normalized"])
         assert factors[0, tokens.definitions[row], 3].tolist() == found[row].tolist()
     whole = iterations(network, "discrete", tokens, network.embed(tokens.factors), 8)
-    assert not torch.equal(found, whole[one.depth - 1, torch.arange(30)])
+    assert not torch.equal(found, whole[one.depth - 1, torch.arange(12)])
 
 
 def test_along_the_sum_is_the_network_on_every_pair(network):
@@ -245,18 +186,15 @@ def test_sums_without_a_frequency_are_those_of_neurons_fitted_without_it(network
     def residual(table):
         return table - (wave @ torch.linalg.lstsq(wave, table.flatten(1)).solution).view_as(table)
 
-    neurons = residual(residual(found["neurons"]).transpose(0, 1)).transpose(0, 1)
-    block = sharp.blocks[0]
-    ended = block.norm(found["stream after"] + block.layers[1].mlp[2](neurons.relu()))
-    without = analysis.sums_without(sharp, [k])
-    assert torch.equal(without, sharp.value(ended)[..., :5].argmax(2))
-    order = torch.tensor([3, 0, 4, 1, 2])
-    relabelled = residual(residual(found["neurons"][order]).transpose(0, 1)[order]).transpose(0, 1)
-    neurons = relabelled[order.argsort()][:, order.argsort()]
-    ended = block.norm(found["stream after"] + block.layers[1].mlp[2](neurons.relu()))
-    assert torch.equal(analysis.sums_without(sharp, [k], order), sharp.value(ended)[..., :5].argmax(2))
-    whole = analysis.sums_without(sharp, [])
-    assert torch.equal(whole, analysis.along_the_sum(sharp)["logits"].argmax(2)) and not torch.equal(without, whole)
+    block, own = sharp.blocks[0], torch.arange(5)
+    for order in (own, torch.tensor([3, 0, 4, 1, 2])):
+        neurons = residual(residual(found["neurons"][order]).transpose(0, 1)[order]).transpose(0, 1)
+        neurons = neurons[order.argsort()][:, order.argsort()].relu()
+        ended = block.norm(found["stream after"] + block.layers[1].mlp[2](neurons))
+        without = analysis.sums_without(sharp, [k], None if order is own else order)
+        assert torch.equal(without, sharp.value(ended)[..., :5].argmax(2))
+        whole = analysis.sums_without(sharp, [])
+        assert torch.equal(whole, analysis.along_the_sum(sharp)["logits"].argmax(2)) and not torch.equal(without, whole)
 
 
 def test_best_frequencies_are_shares_of_single_waves():

@@ -2,30 +2,13 @@
 
 import pytest
 import torch
+from loops import rng
 from scipy.stats import chisquare
 
-from assign_add_lib.companions.reasoning.data import (
-    ADD,
-    EQUALS,
-    FACTORS,
-    LEAVES,
-    NUMBER,
-    PAD,
-    SEP,
-    SOLVE,
-    VARIABLE,
-    Vocabulary,
-    chain_of,
-    graphs_of,
-    sample_graphs,
-    write,
-)
+from assign_add_lib.companions.reasoning import data
+from assign_add_lib.companions.reasoning.data import Vocabulary, chain_of, graphs_of, sample_graphs, write
 
 SMALL = Vocabulary(modulus=7, names=9)
-
-
-def rng(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def plain(graphs):
@@ -71,7 +54,7 @@ def test_draws_are_fair():
     assert chisquare(graphs.numbers[:, 0].bincount()).pvalue > 1e-3
     assert chisquare(graphs.names.flatten().bincount()).pvalue > 1e-3
     kinds = (graphs.operands[:, 4] >= 0).sum(1).bincount()
-    assert chisquare(kinds, [30_000 * share for share in (LEAVES, *[(1 - LEAVES) / 3] * 3)]).pvalue > 1e-3
+    assert chisquare(kinds, [30_000 * share for share in (data.LEAVES, *[(1 - data.LEAVES) / 3] * 3)]).pvalue > 1e-3
     assert chisquare(graphs.operands[:, 4, 0][graphs.operands[:, 4, 0] >= 0].bincount()).pvalue > 1e-3
     skewed = sample_graphs(30_000, 5, rng(2), SMALL, zeros=0.7).numbers[:, 0].bincount()
     assert chisquare(skewed, [30_000 * share for share in (0.7 + 0.3 / 7, *[0.3 / 7] * 6)]).pvalue > 1e-3
@@ -102,12 +85,12 @@ def slow_tokens(graph, held, read, words):
     row, no_name, no_value = [], words.names, words.modulus + 1
     for node, (name, number, operands) in enumerate(graph):
         if number is not None:
-            row.append((NUMBER, no_name, 1, number))
+            row.append((data.NUMBER, no_name, 1, number))
         for place, each in enumerate(operands):
             if place:
-                row.append((ADD, no_name, 0, no_value))
-            row.append((VARIABLE, graph[each][0], 1, read[each]))
-        row += [(EQUALS, no_name, 1, no_value), (VARIABLE, name, 1, held[node]), (SEP, no_name, 1, no_value)]
+                row.append((data.ADD, no_name, 0, no_value))
+            row.append((data.VARIABLE, graph[each][0], 1, read[each]))
+        row += [(data.EQUALS, no_name, 1, no_value), (data.VARIABLE, name, 1, held[node]), (data.SEP, no_name, 1, no_value)]
     return row
 
 
@@ -123,19 +106,19 @@ def test_tokens_are_the_equations_written_out():
         assert tokens.real[row].tolist() == [place < len(slow) for place in range(factors.shape[1])]
         defined = factors[row, tokens.definitions[row]]
         assert defined[:, 1].tolist() == graphs.names[row].tolist() and defined[:, 3].tolist() == held[row].tolist()
-    assert set(factors[..., 0][~tokens.real].tolist()) == {PAD}
+    assert set(factors[..., 0][~tokens.real].tolist()) == {data.PAD}
     for factor, count in enumerate(SMALL.counts.values()):
         assert 0 <= factors[..., factor].min() and factors[..., factor].max() < count
-    assert list(SMALL.counts) == list(FACTORS)
+    assert list(SMALL.counts) == list(data.FACTORS)
 
 
 def test_a_chain_names_every_node_and_its_value():
     graphs = sample_graphs(50, 6, rng(10), SMALL)
     chain = chain_of(graphs, graphs.solution)
     for row, graph in enumerate(plain(graphs)):
-        slow = [[SOLVE, 9, 1, 8]]
+        slow = [[data.SOLVE, 9, 1, 8]]
         for node, (name, _, _) in enumerate(graph):
-            slow += [[VARIABLE, name, 1, 8], [NUMBER, 9, 1, value_of(graph, node, 7)]]
+            slow += [[data.VARIABLE, name, 1, 8], [data.NUMBER, 9, 1, value_of(graph, node, 7)]]
         assert chain[row].tolist() == slow
 
 
@@ -148,27 +131,24 @@ def test_graphs_of_one_structure_obey_it():
     assert made.numbers[:, :2].unique().tolist() == [*range(7)] and made.names.unique().tolist() == [*range(9)]
 
 
-@pytest.mark.parametrize(
-    ("operands", "said"),
-    [
-        (1, "a graph has from 2 to 9 nodes, a name each, not 1"),
-        (10, "from 2 to 9 nodes"),
-        ({"fan_in": 0}, "a node adds from 1 to 3 others, not 0"),
-        ({"fan_in": 4}, "from 1 to 3 others, not 4"),
-        ([[]], "from 2 to 9 nodes"),
-        ([[], [], [2]], "node 2 must add"),
-        ([[], [], [0, 0]], "node 2 must add"),
-        ([[], [-1]], "node 1 must add"),
-        ([[], [], [], [], [0, 1, 2, 3]], "at most 3 different earlier nodes"),
-    ],
-)
-def test_graphs_that_cannot_be_are_refused(operands, said):
+REFUSED = [
+    (sample_graphs, 1, {}, "a graph has from 2 to 9 nodes, a name each, not 1"),
+    (sample_graphs, 10, {}, "from 2 to 9 nodes"),
+    (sample_graphs, 5, {"fan_in": 0}, "a node adds from 1 to 3 others, not 0"),
+    (sample_graphs, 5, {"fan_in": 4}, "from 1 to 3 others, not 4"),
+    (graphs_of, [[]], {}, "from 2 to 9 nodes"),
+    (graphs_of, [[], [], [2]], {}, "node 2 must add"),
+    (graphs_of, [[], [], [0, 0]], {}, "node 2 must add"),
+    (graphs_of, [[], [-1]], {}, "node 1 must add"),
+    (graphs_of, [[], [], [], [], [0, 1, 2, 3]], {}, "at most 3 different earlier nodes"),
+]
+
+
+@pytest.mark.parametrize("draw, nodes, options, said", REFUSED)
+def test_graphs_that_cannot_be_are_refused(draw, nodes, options, said):
+    first, second = (4, nodes) if draw is sample_graphs else (nodes, 4)
     with pytest.raises(ValueError, match=said):
-        if isinstance(operands, list):
-            graphs_of(operands, 2, rng(0), SMALL)
-        else:
-            options = operands if isinstance(operands, dict) else {"nodes": operands}
-            sample_graphs(4, generator=rng(0), vocabulary=SMALL, **{"nodes": 5} | options)
+        draw(first, second, rng(0), SMALL, **options)
 
 
 def test_rows_are_some_of_the_graphs():

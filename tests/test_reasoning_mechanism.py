@@ -163,13 +163,13 @@ def test_attention_is_summed_over_tokens_of_a_kind(seed, monkeypatch):
     for row in range(len(graphs.names)):
         words, here = text(tokens.factors[row], seed.run("discrete").config.vocabulary), int(tokens.definitions[row, -1])
         start = max((place for place in range(here) if words[place] == "[sep]"), default=-1)
-        inner = range(start + 1, here - 1)
-        if (many := sum(words[place].startswith("x") for place in inner)) == 0:
-            continue
-        kinds = {"operands": [p for p in inner if words[p] != "ADD"], "ADD": [p for p in inner if words[p] == "ADD"]}
-        kinds |= {"=": [here - 1], "itself": [here], "before": [start]}
-        for kind, places in kinds.items():
-            sums.setdefault((many, kind), []).append(sum(weights[place].item() for place in places))
+        places = {"operands": [], "ADD": [], "=": [here - 1], "itself": [here], "before": [start]}
+        for place in range(start + 1, here - 1):
+            places["ADD" if words[place] == "ADD" else "operands"].append(place)
+        if words[here - 2].startswith("x"):  # and is no number
+            for kind, of_kind in places.items():
+                key = len(places["operands"]), kind
+                sums.setdefault(key, []).append(sum(weights[place].item() for place in of_kind))
     for (many, kind), each in sums.items():
         assert found[2, 2, f"sum of {many}", kind] == pytest.approx(sum(each) / len(each))
     shares = [found[1, 1, "older operand", key] for key in ("itself", "definition", "mentions")]
@@ -185,12 +185,12 @@ def test_the_table_of_waves_knows_a_sum_from_two_operands(seed, monkeypatch):
     monkeypatch.setattr(analysis, "sums_without", lambda network, removed, order: torch.full(
         (5, 5), removed[0] if order.equal(plain) else -1))  # fmt: skip
     found = mechanism.waves(seed, "discrete")
-    assert found["apart", "one operand"] == pytest.approx(1) and found["sum", "sum"] == pytest.approx(1)
-    assert found["apart", "sum"] == pytest.approx(0, abs=1e-6) and found["sum", "one operand"] == pytest.approx(0, abs=1e-6)
+    shares = [found[place, kind] for place in ("apart", "sum") for kind in ("one operand", "sum")]
+    assert shares == pytest.approx([1, 0, 0, 1], abs=1e-6)
     best, relabelled = found["apart", "best frequency"], found["apart", "best frequency, relabelled"]
     assert best == pytest.approx(1) and 0.5 < relabelled < 1
     waves, kept = mechanism.frequencies(seed, "discrete"), mechanism.largest_frequencies(seed, "discrete")
-    assert waves[1, "sum in logits"] == pytest.approx(1) and waves[1, "operand in neurons"] == pytest.approx(1)
+    assert [waves[1, each] for each in ("sum in logits", "operand in neurons")] == pytest.approx([1, 1])
     assert waves[2, "sum in logits"] == pytest.approx(0, abs=1e-6)
     assert waves[2, "right without"] == 0.2 and waves[2, "right without, relabelled"] == 0  # of 25 sums five are 2
     assert kept == {(1, "right"): 0.2, (1, "right, relabelled"): 0}  # the wave at 2 is the smaller one

@@ -5,29 +5,11 @@ from itertools import islice
 
 import pytest
 import torch
+from loops import random_network, rng, some_graphs
 from torch.nn.functional import layer_norm
 
-from assign_add_lib.companions.reasoning.data import Vocabulary, chain_of, sample_graphs, write
-from assign_add_lib.companions.reasoning.model import REACH, Block, Network, continue_chain, iterate, run
-
-SMALL = Vocabulary(modulus=5, names=12)
-
-
-def rng(seed):
-    return torch.Generator().manual_seed(seed)
-
-
-def network(blocks=1, seed=0):
-    """A small network in double precision, with weights large enough that attention is far from even."""
-    torch.manual_seed(seed)
-    made = Network(SMALL, blocks, 16, 2, 24, mimetic=False).double().requires_grad_(False)
-    for weights in made.blocks.parameters():
-        weights += 0.3 * torch.randn(weights.shape, generator=rng(seed + 1), dtype=torch.float64)
-    return made
-
-
-def graphs(n=6, nodes=6, seed=1):
-    return sample_graphs(n, nodes, rng(seed), SMALL)
+from assign_add_lib.companions.reasoning.data import chain_of, write
+from assign_add_lib.companions.reasoning.model import REACH, Block, continue_chain, iterate, run
 
 
 def slow_layer(w, resid):
@@ -48,7 +30,7 @@ def slow_layer(w, resid):
 
 
 def test_a_block_is_two_layers_and_a_norm_written_out():
-    made, tokens = network(), write(graphs())
+    made, tokens = random_network(), write(some_graphs(4))
     resid = made.embed(tokens.factors)
     fast = made(resid)
     for row in range(len(resid)):
@@ -61,7 +43,7 @@ def test_a_block_is_two_layers_and_a_norm_written_out():
 
 
 def test_what_stands_at_each_site_is_what_its_name_says():
-    made, tokens = network(), write(graphs())
+    made, tokens = random_network(), write(some_graphs())
     sites, before = run(made, tokens.factors), made.embed(tokens.factors)
     torch.testing.assert_close(sites["ln_final.hook_normalized"], made(before))
     for number, layer in enumerate(made.blocks[0].layers):
@@ -76,7 +58,7 @@ def test_what_stands_at_each_site_is_what_its_name_says():
 
 
 def test_what_is_altered_goes_on_and_what_stands_before_stays():
-    made, (one, other) = network(), (write(graphs(seed=seed)).factors[:, :20] for seed in (1, 2))
+    made, (one, other) = random_network(), (write(some_graphs(seed=seed)).factors[:, :20] for seed in (1, 2))
     own, theirs = run(made, one), run(made, other)
     for place, site in enumerate(own):
         noise = torch.randn(own[site].shape, generator=rng(3), dtype=torch.float64)
@@ -91,7 +73,7 @@ def test_what_is_altered_goes_on_and_what_stands_before_stays():
 
 
 def test_a_loop_is_the_block_applied_again():
-    made, factors = network(), write(graphs()).factors
+    made, factors = random_network(), write(some_graphs()).factors
     one, two, three = islice(iterate(made, made.embed(factors), discrete=False), 3)
     torch.testing.assert_close(three, made(made(made(made.embed(factors)))))
     first, second = islice(iterate(made, made.embed(factors), discrete=True), 2)
@@ -104,7 +86,7 @@ def test_a_loop_is_the_block_applied_again():
 
 def test_what_is_written_step_by_step_is_what_is_likeliest_all_at_once():
     """Each token of the chain is the likeliest one after all that stands before it, in one pass over the whole."""
-    made, batch = network(blocks=3), graphs()
+    made, batch = random_network(blocks=3), some_graphs()
     made.embeddings[1].weight.mul_(5)  # so that what is written depends on what was
     start = torch.cat([write(batch).factors, chain_of(batch, batch.solution)[:, :1]], 1)
     written = continue_chain(made, start, 12)

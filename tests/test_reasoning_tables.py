@@ -2,6 +2,7 @@
 
 from itertools import islice
 
+import pandas as pd
 import pytest
 import torch
 
@@ -15,11 +16,10 @@ def test_accuracies_count_nodes_and_whole_graphs(seed):
     found = tables.accuracy(seed)
     for times in seeds.TIMES:
         graphs = seed.graphs(times)
-        right = {arm: answers(seed.run(arm).network(), arm, graphs) == graphs.solution for arm in ARMS}
         for arm in ARMS:
-            nodes = sum(each for row in right[arm].tolist() for each in row) / right[arm].numel()
-            assert found[arm, times, "nodes"] == pytest.approx(nodes)
-            assert found[arm, times, "graphs"] == sum(map(all, right[arm].tolist())) / 30
+            right = answers(seed.run(arm).network(), arm, graphs) == graphs.solution
+            assert found[arm, times, "nodes"] == pytest.approx(right.double().mean().item())
+            assert found[arm, times, "graphs"] == sum(map(all, right.tolist())) / 30
 
 
 def test_one_of_two_arms_alone_solves_what_the_other_does_not(seed, monkeypatch):
@@ -36,14 +36,12 @@ def test_iterations_are_counted_from_each_graphs_own_depth(seed):
     tokens, depth = write(graphs), graphs.depth.tolist()
     for arm in LOOPED:
         network, found = seed.network(arm), tables.by_iteration(seed, arm)
-        ended = list(islice(iterate(network, network.embed(tokens.factors), arm in TOKENS_PASS), max(depth) + 16))
+        ended = islice(iterate(network, network.embed(tokens.factors), arm in TOKENS_PASS), max(depth) + 16)
+        held = torch.stack([network.value(each).argmax(2).gather(1, tokens.definitions) for each in ended])
         for later in tables.LATER:
-            shares = []
-            for row, deep in enumerate(depth):
-                if deep + later > 0:
-                    held = network.value(ended[deep + later - 1])[row, tokens.definitions[row]].argmax(1)
-                    shares.append((held == graphs.solution[row]).double().mean().item())
-            assert found[later,] == pytest.approx(sum(shares) / len(shares))
+            rows = [(row, deep + later - 1) for row, deep in enumerate(depth) if deep + later > 0]
+            right = torch.stack([held[done, row] == graphs.solution[row] for row, done in rows])
+            assert found[later,] == pytest.approx(right.double().mean().item())
 
 
 def test_recovery_starts_with_the_wrong_values_and_follows_them(seed, monkeypatch):
@@ -85,24 +83,18 @@ def test_errors_of_their_own_have_right_operands(seed, monkeypatch):
     parts = zip(held.split(seeds.CHUNK), graphs.solution.split(seeds.CHUNK))
     monkeypatch.setattr(tables, "ended", lambda *_: next(parts))
     found, own = tables.errors(seed, "discrete"), []
-    for row, operands in enumerate(graphs.operands.tolist()):
+    for given, solution, operands in zip(held.tolist(), graphs.solution.tolist(), graphs.operands.tolist()):
         for node, each in enumerate(operands):
             used = [operand for operand in each if operand >= 0]
-            right = [held[row, operand] == graphs.solution[row, operand] for operand in used]
-            numbers = [graphs.solution[row, operand].item() for operand in used]
-            wrong = held[row, node] != graphs.solution[row, node]
-            own.append((numbers, bool(wrong) and all(right), held[row, node].item()))
-    counted = {
-        "wrong": (held != graphs.solution).sum(),
-        "empty": (held == P).sum(),
-        "wrong of their own": sum(o for _, o, _ in own),
-    }
+            wrong = given[node] != solution[node] and all(given[operand] == solution[operand] for operand in used)
+            own.append((len(used), [solution[operand] for operand in used], wrong, given[node]))
+    own = pd.DataFrame(own, columns=["many", "numbers", "wrong", "value"])
+    counted = {"wrong": (held != graphs.solution).sum(), "empty": (held == P).sum(), "wrong of their own": own.wrong.sum()}
     assert {name: found["all", name] for name in counted} == counted and found["all", "graphs right a round later"] == 1
-    for many in range(4):
-        shares = [each for numbers, each, _ in own if len(numbers) == many]
-        assert found[f"adding {many}", "share wrong of its own"] == pytest.approx(sum(shares) / len(shares))
-    numeric = [(numbers, value) for numbers, each, value in own if each and value < P]
-    one, three = ([(numbers, value) for numbers, value in numeric if len(numbers) == n] for n in (1, 3))
+    for many, share in own.groupby("many").wrong.mean().items():
+        assert found[f"adding {many}", "share wrong of its own"] == pytest.approx(share)
+    numeric = own[own.wrong & (own.value < P)]
+    one, three = (list(zip(rows.numbers, rows.value)) for rows in (numeric[numeric.many == many] for many in (1, 3)))
     assert found["adding 1", "number"] == len(one) > 0 and found["adding 3", "number"] == len(three) > 0
     assert found["adding 1", "twice"] == sum(2 * x % P == value for (x,), value in one) > 0
     pairs = [any((sum(numbers) - x) % P == value for x in numbers) for numbers, value in three]
