@@ -6,6 +6,7 @@ from functools import partial
 from itertools import permutations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -13,7 +14,7 @@ from assign_add_lib import Task, last_logits, load_run, theory
 from assign_add_lib.circuits import OV, QK
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import evaluation_populations
-from assign_add_lib.theory import Setting, coordinates, dimensions
+from assign_add_lib.theory import Setting, coordinates, dimensions, sweeps
 from assign_add_lib.views import figures
 
 SMALL = [  # N, V, T, K, rho, lam
@@ -513,3 +514,37 @@ def test_exchange_of_the_look_up_score(trained):
         first[place], last[place] = late, early
         expected |= {f"{name} first": slow(*first) - start, f"{name} last": end - slow(*last)}
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_shipped_tables_are_what_their_functions_give():
+    problems = sweeps.fresh_problems(500)
+    batches, steps = theory.load_table("batches"), theory.load_table("steps")
+    shipped = batches[(batches.lam == 4) & (batches["size"] < 200) & (batches.draw == 1)].iloc[0]
+    mine = sweeps.batch_row(4.0, int(shipped["size"]), 1, problems)
+    assert mine["ranked"] == pytest.approx(shipped.ranked, abs=0.005)
+    assert mine["S"] == pytest.approx(shipped.S, rel=1e-3)
+    steps = steps[(steps.lam == 6) & (steps["size"] == 0.2) & (steps.assignments == 1)]
+    (row,) = steps[steps.start == "none"].to_dict("records")
+    W = theory.follow([(Setting(lam=6.0, gamma=1e-6), 70)], 0.2, every=1000)[-1]
+    assert sweeps.end_state(W, problems) == pytest.approx({key: row[key] for key in sweeps.end_state(W, problems)}, abs=0.01)
+    assert set(theory.load_table("embeddings").width) == {0, 128, 512, 4096}
+    assert len(theory.load_table("samples")) == 200
+
+
+def test_drawn_curves_are_the_tables():
+    results = [({"0-var": 0.1, "1-var": 0.2, "2-var": 0.3}, {"0-var": 0.4, "1-var": 0.5, "2-var": 0.6})] * 2
+    axes = figures.outcomes_by_step([0, 1], {"one": results, "two": results}).axes
+    assert [line.get_ydata()[0] for line in axes[2].lines] == [0.4, 0.5, 0.6]
+    W = Setting().initial()
+    table = pd.DataFrame([sweeps.end_state(W, sweeps.fresh_problems(20))] * 3)
+    axes = figures.entries_by_step({"a": table, "b": table}, {"b": 1}).axes
+    assert [len(each.lines) for each in axes] == [3, 4, 4, 5]
+    assert len(figures.update_blocks(Task(), W).axes[0].patches) == 7
+    content = torch.zeros(2, 59)
+    content[:, 17] = 0.3
+    axes = figures.peaks(content, theory.convolve(content), (34,), 34).axes
+    assert axes[1].patches[34].get_height() == pytest.approx(0.09)
+    names = [f"{kind}, {what}" for kind in ("mixtures", "matchings") for what in ("mean", "sd")]
+    along = pd.DataFrame({"cosine": [0.1, 0.2], "by names": [0.0, 0.1]} | dict.fromkeys(names, [0.0, 0.1]), index=[5, 9])
+    axes = figures.cosines({0: along}, {0: (5, 9)}).axes[0]
+    assert any(list(line.get_ydata()) == [0.1, 0.2] for line in axes.lines)
