@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.stats import chisquare
 from small import Read, read
+from worlds import rng
 
 from assign_add_lib import Split, Task
 from assign_add_lib.sampling import EVALUATION_SETS, diagnostic_batch, evaluation_sets, exact_sets, lay_out, training_population
@@ -37,10 +38,6 @@ def assert_law(counts: Counter, law: dict, least: float = 1e-4) -> None:
     assert len(groups) > 1, "a law of one outcome"
     seen, expected = zip(*groups)
     assert chisquare(seen, expected).pvalue > least
-
-
-def rng(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def uniform(outcomes) -> dict:

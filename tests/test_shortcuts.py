@@ -75,11 +75,10 @@ def test_worked_examples(text, solver, said):
 
 
 @pytest.mark.parametrize("solver", [ignore_variables, random_assigned_number, last_assigned_number])
-def test_problems_of_another_task_are_refused(solver):
+@pytest.mark.parametrize("other", [Task(), Task(12, 4, 10)], ids=str)
+def test_problems_of_another_task_are_refused(solver, other):
     with pytest.raises(ValueError, match="of this task"):
-        solver(mixed(Task()).tokens, TASK)
-    with pytest.raises(ValueError, match="of this task"):
-        solver(mixed(Task(12, 4, 10)).tokens, TASK)
+        solver(mixed(other).tokens, TASK)
 
 
 @pytest.mark.parametrize("solver", [chance, ignore_variables, random_assigned_number, last_assigned_number])

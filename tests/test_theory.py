@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from worlds import rng
 
 from assign_add_lib import Task, last_logits, load_run, theory
 from assign_add_lib.circuits import OV, QK
@@ -31,10 +32,6 @@ SMALL = [  # N, V, T, K, rho, lam
 
 def small(N, V, T, K, rho, lam, gamma):
     return Setting(Task(N, V, T), lam, gamma, K, rho)
-
-
-def rng(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def random_matrix(task, seed):
