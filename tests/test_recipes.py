@@ -13,7 +13,7 @@ from recipes import __main__ as command
 from recipes import branches, runs
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
-from recipes.recipe import Recipe, follow, keep, order
+from recipes.recipe import Recipe, follow, order
 
 from assign_add_lib.__main__ import main
 from assign_add_lib.analysis import waits
@@ -148,12 +148,6 @@ def checkout(tmp_path, own_data, monkeypatch):
     return tmp_path
 
 
-def test_what_is_made_is_written_and_signed(checkout, own_data):
-    keep({"data/history/new.csv": "a\n", "assets/new.png": b"png"})
-    assert shipped_file("history/new.csv").read_text() == "a\n" and (checkout / "assets/new.png").read_bytes() == b"png"
-    assert list(read_manifest(own_data)) == ["history/new.csv"]
-
-
 def test_a_shipped_run_is_replaced_by_a_finished_one_alone(checkout, own_data, finished, half):
     shutil.copytree(finished, checkout / "runs/seed-3")
     runs.ship("study", ["seed-*"])
@@ -173,14 +167,17 @@ def test_a_shipped_run_is_replaced_by_a_finished_one_alone(checkout, own_data, f
 
 
 def test_a_recipe_is_followed_after_the_trainings_that_it_needs(checkout, own_data, monkeypatch):
-    done = []
+    done, made = [], {"assets/new.png": b"png"}
     monkeypatch.setattr(module, "run_command", done.append)
     some = Recipe("train", ["runs/x"], [], 1, ["sweep runs/x"])
     shipped = Recipe("shipped", ["data/x"], ["train"], 1, ["never followed"])
-    table = Recipe("table", ["data/y.csv"], ["train", "shipped"], 1, [lambda *parts: {"data/y.csv": f"{parts}"}], parts=True)
+    table = Recipe(
+        "table", ["data/y.csv"], ["train", "shipped"], 1, [lambda *parts: made | {"data/y.csv": f"{parts}"}], parts=True
+    )
     recipes = {each.name: each for each in (some, shipped, table)}
     follow(table, recipes)
     assert done == ["sweep runs/x"] and shipped_file("y.csv").read_text() == "()"
+    assert (checkout / "assets/new.png").read_bytes() == b"png" and [*read_manifest(own_data)] == ["y.csv"]
     follow(table, recipes, ["few"])
     assert done == ["sweep runs/x"] and shipped_file("y.csv").read_text() == "('few',)"
     with pytest.raises(ValueError, match="train is made whole"):
