@@ -167,13 +167,14 @@ def test_a_shipped_run_is_replaced_by_a_finished_one_alone(checkout, own_data, f
 
 
 def test_a_recipe_is_followed_after_the_trainings_that_it_needs(checkout, own_data, monkeypatch):
-    done, made = [], {"assets/new.png": b"png"}
+    def make(*parts):
+        return {"data/y.csv": f"{parts}", "assets/new.png": b"png"}
+
+    done = []
     monkeypatch.setattr(module, "run_command", done.append)
     some = Recipe("train", ["runs/x"], [], 1, ["sweep runs/x"])
     shipped = Recipe("shipped", ["data/x"], ["train"], 1, ["never followed"])
-    table = Recipe(
-        "table", ["data/y.csv"], ["train", "shipped"], 1, [lambda *parts: made | {"data/y.csv": f"{parts}"}], parts=True
-    )
+    table = Recipe("table", ["data/y.csv"], ["train", "shipped"], 1, [make], parts=True)
     recipes = {each.name: each for each in (some, shipped, table)}
     follow(table, recipes)
     assert done == ["sweep runs/x"] and shipped_file("y.csv").read_text() == "()"
