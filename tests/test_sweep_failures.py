@@ -9,7 +9,7 @@ import torch
 from tiny import TINY, TinyConfig, TinyLearner, tiny_sweep
 
 from assign_add_lib.engine import sweep as module
-from assign_add_lib.engine.cli import whole_numbers
+from assign_add_lib.engine.cli import LISTS, whole_numbers
 from assign_add_lib.engine.learner import Diverged
 from assign_add_lib.engine.lock import lock_file
 from assign_add_lib.engine.sweep import grid, sweep
@@ -87,11 +87,16 @@ def test_a_grid_too_large_to_list_is_refused_at_once():
 
 
 @pytest.mark.parametrize(
-    "text", ["1-", "-1", "1-2-3", "1:2:3", "1.5", "", "1,", "٣", "1-3:0", "0-99999999", "9" * 400, "9" * 5000]
+    "text", ["1-", "-1", "3-1", "1-2-3", "1:2:3", "1.5", "", "1,", "٣", "1-3:0", "0-99999999", "9" * 400, "9" * 5000]
 )
 def test_ranges_are_read_strictly(text):
     with pytest.raises(Exception, match="is not a whole number or a range"):
         whole_numbers(text)
+
+
+def test_lists_of_numbers_hold_numbers():
+    with pytest.raises(Exception, match="'0.1,x' is not a list of numbers"):
+        LISTS[float][0]("0.1,x")
 
 
 # 18: what fails at once
