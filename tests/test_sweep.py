@@ -37,6 +37,13 @@ def final_sum(folder):
     return file_sha256(sorted(folder.glob("checkpoints/*"))[-1])
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The checksums of the weights of both toys, each trained alone."""
+    place = tmp_path_factory.mktemp("alone")
+    return [final_sum(TOY.train(ToyConfig(seed=n, **LONG), place / f"{n}", "cpu", progress=False)) for n in (1, 2)]
+
+
 def wait_for(condition, seconds=3000):
     end = time.monotonic() + seconds
     while not condition():
@@ -130,12 +137,12 @@ def test_a_folder_with_other_runs_is_refused(tiny_swept):
 
 
 @posix
-def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path, running):
-    """Two Dask workers; one is killed in the middle of its run, which ends with the bits of an undisturbed one."""
+def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path, running, undisturbed):
+    """A Dask worker that is killed in the middle of its run; the one in its place ends it with the bits of an undisturbed one."""
     from distributed import LocalCluster
 
     options = {"silence_logs": 50, "dashboard_address": None}
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, **options) as cluster:
         failures, options = [], {"backend": "dask", "scheduler": cluster.scheduler_address, "progress": False}
 
         def go():
@@ -147,21 +154,13 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path, running):
         thread = threading.Thread(target=go)
         thread.start()
         wait_for(lambda: any(100 <= steps_done(each) < 1700 for each in running))
-        victim = next(iter(cluster.workers.values()))
-        os.kill(victim.pid, signal.SIGKILL)
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
         at_the_kill = [steps_done(each) for each in running]
         thread.join(3000)
         assert not thread.is_alive() and not failures
     assert any(0 < step < 2000 for step in at_the_kill)
-    assert_undisturbed(tmp_path, running)
-
-
-def assert_undisturbed(tmp_path, running):
-    """The table is whole, and the runs have the bits of those that nothing disturbed."""
     assert pd.read_csv(tmp_path / "swept/table.csv")["seed"].tolist() == [1, 2]
-    for seed, folder in enumerate(running, start=1):
-        alone = TOY.train(ToyConfig(seed=seed, **LONG), tmp_path / f"alone-{seed}", "cpu", progress=False)
-        assert final_sum(folder) == final_sum(alone)
+    assert [final_sum(folder) for folder in running] == undisturbed
 
 
 def children(pid):
@@ -199,7 +198,7 @@ def test_workers_end_when_the_sweep_is_killed(start, running):
 
 
 @posix
-def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path, running):
+def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path, running, undisturbed):
     process = start()
     wait_for(lambda: 100 <= steps_done(running[0]) < 1700)
     os.kill(children(process.pid)[0], signal.SIGKILL)
@@ -208,7 +207,7 @@ def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, t
     assert "error: a worker process died; run the same command again to continue" in err.splitlines()
     assert any(0 < steps_done(each) < 2000 for each in running)
     sweep(TOY, TOY_GRID, tmp_path / "swept", jobs=1, progress=False)
-    assert_undisturbed(tmp_path, running)
+    assert [final_sum(folder) for folder in running] == undisturbed
 
 
 def test_the_bar_counts_the_steps_of_all_runs(tmp_path, capsys):
