@@ -23,7 +23,7 @@ from assign_add_lib.sampling import exact_sets
 from assign_add_lib.systems import STUDY
 
 SWEPT = around(CONFIG, seed=[1], r=[0.1, 1.0])
-LONG = {"steps": 2000, "log_every": 100, "checkpoint_every": 2000}  # of the toy: seconds, so that there is time to kill it
+LONG = {"steps": 1200, "log_every": 100, "checkpoint_every": 1200}  # of the toy: seconds, so that there is time to kill it
 TOY_GRID = [{"seed": [1, 2]} | {name: [value] for name, value in LONG.items()}]
 TOYS = """
 import sys
@@ -153,12 +153,12 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path, running, undisturb
 
         thread = threading.Thread(target=go)
         thread.start()
-        wait_for(lambda: any(100 <= steps_done(each) < 1700 for each in running))
+        wait_for(lambda: any(100 <= steps_done(each) < 700 for each in running))
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         at_the_kill = [steps_done(each) for each in running]
         thread.join(3000)
         assert not thread.is_alive() and not failures
-    assert any(0 < step < 2000 for step in at_the_kill)
+    assert any(0 < step < 1200 for step in at_the_kill)
     assert pd.read_csv(tmp_path / "swept/table.csv")["seed"].tolist() == [1, 2]
     assert [final_sum(folder) for folder in running] == undisturbed
 
@@ -200,12 +200,12 @@ def test_workers_end_when_the_sweep_is_killed(start, running):
 @posix
 def test_a_killed_process_here_is_one_line_and_the_same_command_goes_on(start, tmp_path, running, undisturbed):
     process = start()
-    wait_for(lambda: 100 <= steps_done(running[0]) < 1700)
+    wait_for(lambda: 100 <= steps_done(running[0]) < 700)
     os.kill(children(process.pid)[0], signal.SIGKILL)
     out, err = process.communicate(timeout=3000)
     assert (process.returncode, out) == (2, "")
     assert "error: a worker process died; run the same command again to continue" in err.splitlines()
-    assert any(0 < steps_done(each) < 2000 for each in running)
+    assert any(0 < steps_done(each) < 1200 for each in running)
     sweep(TOY, TOY_GRID, tmp_path / "swept", jobs=1, progress=False)
     assert [final_sum(folder) for folder in running] == undisturbed
 
