@@ -2,6 +2,7 @@
 
 import io
 import shlex
+import shutil
 from fnmatch import fnmatchcase
 from functools import partial
 
@@ -12,10 +13,8 @@ from recipes import __main__ as command
 from recipes import branches, runs
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
-from recipes.recipe import Recipe, follow, keep, order
-from small import CONFIG
+from recipes.recipe import Recipe, follow, order
 
-from assign_add_lib import train
 from assign_add_lib.__main__ import main
 from assign_add_lib.analysis import waits
 from assign_add_lib.engine import cli
@@ -96,8 +95,7 @@ def test_the_shipped_worlds_are_those_that_are_trained():
     assert sorted(found) == sorted(names) == sorted(path.name for path in (data_folder() / "laboratory").iterdir())
 
 
-@pytest.mark.parametrize("name, setting", [("train_fraction", "train_fraction"), ("r", "r")])
-def test_the_sweeps_are_joined_as_they_are_shipped(tmp_path, monkeypatch, name, setting):
+def test_the_sweeps_are_joined_as_they_are_shipped(tmp_path, monkeypatch):
     """The shipped tables, from what the sweeps would leave in a folder each: their rows, in the order of the seeds."""
     monkeypatch.setattr(runs, "ROOT", tmp_path)
     parts = [f"sweeps/{each}.csv" for each in ("train_fraction", "r", "beside")]
@@ -110,8 +108,7 @@ def test_the_sweeps_are_joined_as_they_are_shipped(tmp_path, monkeypatch, name, 
         (tmp_path / folder).mkdir(parents=True)
         rows[mine].sort_values("seed", kind="stable").to_csv(tmp_path / folder / "table.csv", index=False, lineterminator="\n")
     made = runs.sweeps()
-    assert made[f"data/sweeps/{name}.csv"] == shipped_file(f"sweeps/{name}.csv").read_text()
-    assert made["data/sweeps/beside.csv"] == shipped_file("sweeps/beside.csv").read_text()
+    assert made == {f"data/{each}": shipped_file(each).read_text() for each in parts}
 
 
 @pytest.mark.parametrize(
@@ -143,20 +140,6 @@ def test_branches_are_those_of_the_shipped_tables_in_their_order(make, keys, tmp
     assert made[[*keys, "step"]].equals(shipped.drop_duplicates(keys)[[*keys, "step"]].reset_index(drop=True))
 
 
-@pytest.mark.parametrize(
-    "name, settings",
-    [
-        ("train-continuous-long", {"arm": "continuous", "seed": 0, "steps": 16_000}),
-        ("train-vanilla-wide", {"arm": "vanilla", "seed": 0, "d_model": 96}),
-        ("train-mlp-unstructured", {"arm": "mlp", "seed": 0, "structured": False}),
-    ],
-)
-def test_single_runs_are_the_ones_that_the_chapters_tell_of(name, settings, monkeypatch):
-    ((configs),) = trained(name, monkeypatch).values()
-    (config,) = configs.values()
-    assert {setting: getattr(config, setting) for setting in settings} == settings
-
-
 @pytest.fixture
 def checkout(tmp_path, own_data, monkeypatch):
     """A checkout of our own, in which nothing is shipped and no run is trained."""
@@ -165,21 +148,15 @@ def checkout(tmp_path, own_data, monkeypatch):
     return tmp_path
 
 
-def test_what_is_made_is_written_and_signed(checkout, own_data):
-    keep({"data/history/new.csv": "a\n", "assets/new.png": b"png"})
-    assert shipped_file("history/new.csv").read_text() == "a\n" and (checkout / "assets/new.png").read_bytes() == b"png"
-    assert list(read_manifest(own_data)) == ["history/new.csv"]
-
-
-def test_a_shipped_run_is_replaced_by_a_finished_one_alone(checkout, own_data):
-    train(CONFIG, checkout / "runs/seed-3", "cpu", progress=False)
+def test_a_shipped_run_is_replaced_by_a_finished_one_alone(checkout, own_data, finished, half):
+    shutil.copytree(finished, checkout / "runs/seed-3")
     runs.ship("study", ["seed-*"])
     weights = "runs/seed-3/checkpoints/step-0000{}.safetensors"
     assert [*read_manifest(own_data)] == [weights.format(80), "runs/seed-3/config.json", "runs/seed-3/metrics.csv"]
     runs.ship("study", ["seed-*"], [40])
     assert [*read_manifest(own_data)] == [weights.format(40), "runs/seed-3/config.json", "runs/seed-3/metrics.csv"]
     assert SYSTEMS["study"].run.open("seed-3").steps == [40]
-    train(CONFIG, checkout / "runs/seed-4", "cpu", progress=False, stop=40)
+    shutil.copytree(half, checkout / "runs/seed-4")
     before = read_manifest(own_data)
     with pytest.raises(ValueError, match="seed-4 is not finished"):
         runs.ship("study", ["seed-*"])
@@ -190,14 +167,18 @@ def test_a_shipped_run_is_replaced_by_a_finished_one_alone(checkout, own_data):
 
 
 def test_a_recipe_is_followed_after_the_trainings_that_it_needs(checkout, own_data, monkeypatch):
+    def make(*parts):
+        return {"data/y.csv": f"{parts}", "assets/new.png": b"png"}
+
     done = []
     monkeypatch.setattr(module, "run_command", done.append)
     some = Recipe("train", ["runs/x"], [], 1, ["sweep runs/x"])
     shipped = Recipe("shipped", ["data/x"], ["train"], 1, ["never followed"])
-    table = Recipe("table", ["data/y.csv"], ["train", "shipped"], 1, [lambda *parts: {"data/y.csv": f"{parts}"}], parts=True)
+    table = Recipe("table", ["data/y.csv"], ["train", "shipped"], 1, [make], parts=True)
     recipes = {each.name: each for each in (some, shipped, table)}
     follow(table, recipes)
     assert done == ["sweep runs/x"] and shipped_file("y.csv").read_text() == "()"
+    assert (checkout / "assets/new.png").read_bytes() == b"png" and [*read_manifest(own_data)] == ["y.csv"]
     follow(table, recipes, ["few"])
     assert done == ["sweep runs/x"] and shipped_file("y.csv").read_text() == "('few',)"
     with pytest.raises(ValueError, match="train is made whole"):

@@ -2,16 +2,13 @@
 
 import pytest
 import torch
+from worlds import rng
 
 from assign_add_lib.analysis.fourier import logarithms
 from assign_add_lib.companions.rules import analysis
 from assign_add_lib.companions.rules.data import KINDS, Rows, all_pairs, draw_rows, draw_where, factors_of_last, kinds_of, matched
 from assign_add_lib.companions.rules.model import EVERY, Network
 from assign_add_lib.companions.rules.solvers import ratio_matching
-
-
-def rng(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def network(depth=2):

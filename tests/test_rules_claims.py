@@ -2,7 +2,7 @@
 
 from small import assert_the_same
 
-from assign_add_lib.companions.rules.claims import CLAIMS, PAPER, SOURCE, sources
+from assign_add_lib.companions.rules.claims import CLAIMS, sources
 from assign_add_lib.companions.rules.tables import load_table
 from assign_add_lib.engine.scoreboard import claim_values, load_board
 
@@ -14,7 +14,5 @@ def test_the_shipped_board_comes_out_again():
     assert (values.loc["two layers match ratios"] == right.loc["two layers", "unseen tasks", "no match"]).all()
 
 
-def test_claims_are_of_this_source_and_say_where_they_come_from():
-    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS) == 14 and {claim.of for claim in CLAIMS} == {SOURCE}
-    assert {claim.origin for claim in CLAIMS} == {PAPER, "chapter 16"}
-    assert not any(claim.seen for claim in CLAIMS)  # levels were set before any run
+def test_levels_were_set_before_any_run():
+    assert not any(claim.seen for claim in CLAIMS)

@@ -5,15 +5,12 @@ from collections import Counter
 import pytest
 import torch
 from scipy.stats import chisquare
+from worlds import rng
 
 from assign_add_lib.companions.rules import data
 from assign_add_lib.companions.rules.solvers import ratio_matching, regression
 
 EVERY = torch.ones(49, dtype=torch.bool)
-
-
-def rng(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.mark.parametrize("p", [5, 7, 11])

@@ -4,13 +4,10 @@ from itertools import product
 
 import pytest
 import torch
+from worlds import rng
 
 from assign_add_lib.companions.rules import solvers
 from assign_add_lib.companions.rules.data import Rows, all_pairs, draw_inputs
-
-
-def rng(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def some_rows(p, n=150, shots=5, seed=0, lines=0):
@@ -18,54 +15,51 @@ def some_rows(p, n=150, shots=5, seed=0, lines=0):
     return Rows.solve(p, tasks, draw_inputs(n, shots, p, torch.ones(p * p, dtype=torch.bool), rng(seed + 1), lines))
 
 
-def answers_that_fit(p, examples, question, tasks):
-    """What the tasks say of a question that fit all examples, each once."""
-    fitting = [(a, b) for a, b in tasks if all((a * x + b * y) % p == z for (x, y), z in examples)]
-    return [(a * question[0] + b * question[1]) % p for a, b in fitting]
-
-
-def questions(rows):
-    """Each question of rows, with the examples before it, and where it stands."""
-    for row, (inputs, answers) in enumerate(zip(rows.inputs.tolist(), rows.answers.tolist())):
+def assert_spread(found, rows, answers):
+    """Each question's probabilities are those of votes, told from the examples before it and the question."""
+    for row, (inputs, given) in enumerate(zip(rows.inputs.tolist(), rows.answers.tolist())):
         for shot, question in enumerate(inputs):
-            yield row, shot, list(zip(inputs[:shot], answers[:shot])), question
+            votes = list(answers(list(zip(inputs[:shot], given)), question))
+            expected = [votes.count(z) / len(votes) for z in range(rows.p)]
+            assert found[row, shot].tolist() == pytest.approx(expected)
+
+
+def of_multiples(p, examples, question):
+    """What examples say of a question that is a multiple of them; nothing where none is."""
+    if question == [0, 0]:
+        return [0]
+    there = [(pair, z) for pair, z in examples if pair != [0, 0]]
+    return [c * z % p for c in range(p) for (x, y), z in there if [c * x % p, c * y % p] == question]
 
 
 @pytest.mark.parametrize("p, lines", [(5, 0), (7, 0), (7, 2), (5, 1)])
 def test_regression_knows_what_all_fitting_tasks_agree_on(p, lines):
-    rows, tasks = some_rows(p, lines=lines), list(product(range(p), repeat=2))
-    found = solvers.regression(rows)
-    for row, shot, examples, question in questions(rows):
-        said = set(answers_that_fit(p, examples, question, tasks))
-        expected = [1.0 if said == {z} else 0.0 if len(said) == 1 else 1 / p for z in range(p)]
-        assert found[row, shot].tolist() == pytest.approx(expected)
+    def said(examples, question):
+        fitting = [(a, b) for a, b in product(range(p), repeat=2) if all((a * x + b * y - z) % p == 0 for (x, y), z in examples)]
+        answers = {(a * question[0] + b * question[1]) % p for a, b in fitting}
+        return answers if len(answers) == 1 else range(p)
+
+    rows = some_rows(p, lines=lines)
+    assert_spread(solvers.regression(rows), rows, said)
 
 
 @pytest.mark.parametrize("p, lines", [(5, 0), (7, 2), (5, 1)])
 def test_ratio_matching_looks_for_multiples(p, lines):
     rows = some_rows(p, lines=lines)
     rows = rows._replace(answers=torch.randint(p, rows.answers.shape, generator=rng(9)))  # votes may differ
-    found = solvers.ratio_matching(rows)
-    for row, shot, examples, question in questions(rows):
-        votes = [
-            c * z % p for c in range(p) for (x, y), z in examples
-            if (x, y) != (0, 0) and [c * x % p, c * y % p] == question and question != [0, 0]
-        ]  # fmt: skip
-        if question == [0, 0]:
-            votes = [0]
-        expected = [votes.count(z) / len(votes) if votes else 1 / p for z in range(p)]
-        assert found[row, shot].tolist() == pytest.approx(expected)
+    assert_spread(solvers.ratio_matching(rows), rows, lambda *asked: of_multiples(p, *asked) or range(p))
 
 
 def test_memory_asks_the_tasks_that_fit_most():
-    rows, known = some_rows(5, n=200), [(0, 1), (1, 1), (2, 3), (4, 0), (3, 3), (1, 2)]
-    found, misfits = solvers.memory(rows, torch.tensor(known)), 0
-    for row, shot, examples, question in questions(rows):
+    rows, known, misfits = some_rows(5, n=200), [(0, 1), (1, 1), (2, 3), (4, 0), (3, 3), (1, 2)], []
+
+    def said(examples, question):
         fits = [sum((a * x + b * y) % 5 == z for (x, y), z in examples) for a, b in known]
-        said = [(a * question[0] + b * question[1]) % 5 for (a, b), n in zip(known, fits) if n == max(fits)]
-        misfits += max(fits) < len(examples)
-        assert found[row, shot].tolist() == pytest.approx([said.count(z) / len(said) for z in range(5)])
-    assert misfits > 100
+        misfits.append(max(fits) < len(examples))
+        return [(a * question[0] + b * question[1]) % 5 for (a, b), n in zip(known, fits) if n == max(fits)]
+
+    assert_spread(solvers.memory(rows, torch.tensor(known)), rows, said)
+    assert sum(misfits) > 100
 
 
 def not_struck_out(p, examples, question, axis):
@@ -82,18 +76,15 @@ def not_struck_out(p, examples, question, axis):
 
 @pytest.mark.parametrize("p, shots", [(5, 4), (7, 6)])
 def test_elimination_strikes_out_the_answers_that_came(p, shots):
-    rows = some_rows(p, n=200, shots=shots)
-    found, matched, alike = solvers.elimination(rows), solvers.ratio_matching(rows), 0
-    for row, shot, examples, question in questions(rows):
+    rows, alike = some_rows(p, n=200, shots=shots), []
+
+    def left(examples, question):
         one, other = (not_struck_out(p, examples, question, axis) for axis in (0, 1))
-        left = one & other or {*range(p)}
-        alike += len(one) == 1
-        if matched[row, shot].max() > 1.5 / p:
-            expected = matched[row, shot].tolist()
-        else:
-            expected = [(z in left) / len(left) for z in range(p)]
-        assert found[row, shot].tolist() == pytest.approx(expected)
-    assert alike > 20
+        alike.append(len(one) == 1)
+        return of_multiples(p, examples, question) or one & other or range(p)
+
+    assert_spread(solvers.elimination(rows), rows, left)
+    assert sum(alike) > 20
 
 
 @pytest.mark.parametrize("examples", [0, 1, 2])

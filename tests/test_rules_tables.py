@@ -5,10 +5,10 @@ import pytest
 import torch
 from test_rules_solvers import not_struck_out
 
-from assign_add_lib.companions.rules import tables
+from assign_add_lib.companions.rules import analysis, tables
 from assign_add_lib.companions.rules.data import Rows
 from assign_add_lib.companions.rules.model import Network
-from assign_add_lib.companions.rules.seeds import ELEVEN, MATCH, RuleSeed
+from assign_add_lib.companions.rules.seeds import ELEVEN, MATCH, ROWS, RuleSeed
 from assign_add_lib.companions.rules.solvers import ratio_matching, regression
 from assign_add_lib.companions.rules.training import RuleRun
 
@@ -69,21 +69,17 @@ def test_a_match_that_decides_is_found_by_its_place():
 def test_answers_are_set_beside_those_that_striking_out_leaves():
     seed = asking(match=Match())
     found, rows = table(tables.striking_out, seed, "lines")[4,], seed.unmatched(lines=4)
-    kept, sizes, right = [], [], []
-    said = seed.networks["match"](rows.tokens)[:, -1].argmax(1).tolist()
+    fair, said = [], seed.networks["match"](rows.tokens)[:, -1].argmax(1).tolist()
     for (*examples, question), answers, answer in zip(rows.inputs.tolist(), rows.answers.tolist(), said):
         known = list(zip(examples, answers))
         left = not_struck_out(7, known, question, 0) & not_struck_out(7, known, question, 1) or set(range(7))
         if answers[-1] in left:
-            kept.append(answer in left)
-            sizes.append(len(left))
-            right.append(answer == answers[-1])
-    mean = lambda values: sum(values) / len(values)  # noqa: E731
-    of_these = [i for i, inside in enumerate(kept) if inside]
-    assert found["left"] == pytest.approx(mean(kept))
-    assert found["left, by a guess"] == pytest.approx(mean(sizes) / 7)
-    assert found["right of these"] == pytest.approx(mean([right[i] for i in of_these]))
-    assert found["right of these, by a guess"] == pytest.approx(mean([1 / sizes[i] for i in of_these]))
+            fair.append((answer in left, len(left), answer == answers[-1]))
+    fair = pd.DataFrame(fair, columns=["left", "size", "right"])
+    inside = fair[fair["left"]]
+    shares = {"left": fair["left"], "left, by a guess": fair["size"] / 7, "right of these": inside["right"]}
+    shares["right of these, by a guess"] = 1 / inside["size"]
+    assert {name: found[name] for name in shares} == pytest.approx({name: each.mean() for name, each in shares.items()})
 
 
 def test_several_wrong_examples_are_outvoted_by_the_best_fit_alone():
@@ -96,16 +92,22 @@ def test_several_wrong_examples_are_outvoted_by_the_best_fit_alone():
 
 @pytest.mark.parametrize("name", [name for name in tables.MEASURES if name != "numbers_known"])
 def test_the_shipped_tables_are_what_the_shipped_runs_give(name, monkeypatch):
-    """Of one network of a seed, and of the solvers; some tables in part."""
+    """Of one network of a seed, and of the solvers; some tables in part, exchanges at one depth."""
     for limit, value in (("SHOTS", 3), ("LINES", (2, 4)), ("POSITIONS", {"the match's z": slice(11, 12)})):
         monkeypatch.setattr(tables, limit, value)
-    p, arm = (11, ELEVEN) if name in ("by_latest", "by_question") else (7, "four layers" if name == "exchanges" else "one layer")
+    exchanged, at = analysis.after_exchange, 2
+    none = torch.full((ROWS,), -1)
+    monkeypatch.setattr(
+        analysis, "after_exchange", lambda *asked: exchanged(*asked) if asked[3] == at and len(asked[0].layers) > 1 else none
+    )
+    p, arm = (11, ELEVEN) if name == "by_latest" else (7, "four layers" if name == "exchanges" else "one layer")
     seed = RuleSeed(0, p)
     seed.main, seed.networks = [arm], {arm: seed.run(arm).network()}
     if name == "exchanges":
         seed.networks["untrained"] = Network(7, 1, 8, 1)
     shipped = tables.load_table(name, p).xs("seed-0", axis=1, level=1)
-    found = pd.DataFrame(tables.MEASURES[name](seed)).query("arm != 'untrained'").set_index(shipped.index.names)
+    found = pd.DataFrame(tables.MEASURES[name](seed)).query("arm != 'untrained'")
+    found = (found.query("depth == @at") if name == "exchanges" else found).set_index(shipped.index.names)
     assert len(found)
     pd.testing.assert_frame_equal(found, shipped.reindex(found.index)[found.columns], rtol=0, atol=2.1e-3)
 

@@ -41,23 +41,13 @@ def test_the_floor_runs_the_products_of_a_step():
     assert counts[0] == counts[1] > 64 * 6 * 32 * LARGER.d_mlp
 
 
-def test_the_table_names_every_row(capsys, monkeypatch):
+def test_the_table_is_measured_on_the_threads_that_are_asked_for(capsys, monkeypatch):
     monkeypatch.setattr(speed, "peak_memory", lambda threads: 512.0)
     monkeypatch.setattr(speed, "runs_per_hour", lambda repeats, config: {"one by one": 3.0})
     threads = torch.get_num_threads()
     speed.main(2, config=LARGER)
     out = capsys.readouterr().out
-    for row in (
-        "TransformerLens step",
-        "plain step",
-        "factored step",
-        "batch generation",
-        "floor: matrix products of the factored step",
-        "factored step over plain step",
-        "factored step over its floor",
-        "batch generation, share of a factored step",
-        "runs per hour, one by one",
-    ):
+    for row in ("batch generation", *speed.steps(LARGER), "floor: matrix products of the factored step"):
         assert sum(line.startswith(row + "  ") for line in out.splitlines()) == 1, row
     assert "batch 64, 1 thread, " in out and "512 MiB" in out
     assert torch.get_num_threads() == threads
@@ -67,11 +57,14 @@ def test_the_ratios_follow_from_the_medians():
     seconds = {"batch generation": 0.001, "TransformerLens step": 0.2, "plain step": 0.1, "factored step": 0.01, "floor": 0.008}
     lines = {line[:44].strip(): line[44:].strip() for line in speed.table(seconds, 700, {"one by one": 12.34}).splitlines()}
     assert lines["factored step"].split() == ["10.00", "ms", "20.0", "x"]
-    assert lines["factored step over plain step"] == "10.0 x faster"
-    assert lines["factored step over its floor"] == "1.25 x slower"
-    assert lines["batch generation, share of a factored step"] == "10.0 %"
-    assert lines["30 000 steps, evaluations aside"] == "5.5 min"
-    assert lines["runs per hour, one by one"] == "12.3"
+    expected = {
+        "factored step over plain step": "10.0 x faster",
+        "factored step over its floor": "1.25 x slower",
+        "batch generation, share of a factored step": "10.0 %",
+        "30 000 steps, evaluations aside": "5.5 min",
+        "runs per hour, one by one": "12.3",
+    }
+    assert expected.items() <= lines.items()
 
 
 def test_runs_per_hour_count_processes(monkeypatch):
@@ -97,8 +90,7 @@ def test_training_the_study_fits_in_a_gigabyte():
     assert 100 < speed.peak_memory(1) < 1000
 
 
-@pytest.mark.parametrize("bad", [{"repeats": 0}, {"repeats": 10**9}, {"threads": -1}, {"threads": 10**9}])
-def test_no_work_and_endless_work_are_refused(bad):
-    ((name, value),) = bad.items()
+@pytest.mark.parametrize("name, value", [("repeats", 0), ("repeats", 10**9), ("threads", -1), ("threads", 10**9)])
+def test_no_work_and_endless_work_are_refused(name, value):
     with pytest.raises(ValueError, match=f"{name} must be at least 1 and at most [0-9]+, not {value}"):
-        speed.main(**bad)
+        speed.main(**{name: value})

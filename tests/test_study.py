@@ -22,13 +22,6 @@ def test_swept_leaves_out_seeds_with_few_values(monkeypatch, tmp_path):
     assert parts["seed-0"].accuracy.index.is_monotonic_increasing
 
 
-def test_claims_are_a_well_formed_list():
-    names = [row.name for row in CLAIMS]
-    assert len(names) == len(set(names)) >= 18
-    assert {row.of for row in CLAIMS} == set(claims.sources())
-    assert all(row.statement.endswith(".") and row.measured and row.origin for row in CLAIMS)
-
-
 def test_untrained_runs_are_those_of_step_0():
     for run in claims.untrained().values():
         assert torch.equal(run.weights.W_E, run.run.weights(0).W_E) and not torch.equal(run.weights.W_E, run.run.weights().W_E)

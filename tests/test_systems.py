@@ -20,6 +20,7 @@ def test_shipped_words_are_those_of_the_list(shipped):
     assert list(shipped.index) == [row.name for row in CLAIMS] and len(set(shipped.index)) == len(CLAIMS)
     assert list(shipped["statement"]) == [row.statement for row in CLAIMS]
     assert list(shipped["rule"]) == [row.rule for row in CLAIMS]
+    assert all(row.statement.endswith(".") and row.measured and row.origin for row in CLAIMS)
 
 
 def test_shipped_summary_follows_from_the_shipped_values(shipped):

@@ -9,10 +9,7 @@ import torch
 from small import TASK, problems
 
 from assign_add_lib import Problem, Split, Task
-from assign_add_lib.sampling import (
-    evaluation_sets,
-    training_population,
-)
+from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.task import KINDS
 
 SIZES = [Task(), Task(3, 2, 8), Task(5, 3, 9), Task(7, 30, 21), Task(113, 26, 12)]
@@ -28,19 +25,15 @@ def test_parse_reads_what_people_write(written, shown, answer):
     assert problem.answer == answer
 
 
-@pytest.mark.parametrize("written, said", CASES["refused"], ids=lambda text: ascii(text[:30]))
-def test_parse_refuses_in_words(written, said):
-    with pytest.raises(ValueError) as refusal:
-        Problem.parse(written)
-    assert str(refusal.value) == said
-
-
-@pytest.mark.parametrize("written", [*(written for written, _ in CASES["refused"]), *LONG], ids=lambda text: ascii(text[:30]))
-def test_parse_refuses_in_one_short_line(written):
+@pytest.mark.parametrize(
+    "written, said", [*CASES["refused"], *((written, None) for written in LONG)], ids=lambda text: ascii(text or "")[:30]
+)
+def test_parse_refuses_in_one_short_line(written, said):
     with pytest.raises(ValueError) as refusal:
         Problem.parse(written)
     message = str(refusal.value)
     assert "\n" not in message and message.isascii() and len(message) < 200
+    assert said in (message, None)
 
 
 @pytest.mark.parametrize(
@@ -71,17 +64,11 @@ def test_kind_and_values_follow_the_operands():
 
 def test_token_ids_of_the_study():
     names = [*(str(number) for number in range(59)), "+", "=", "PAD", *"abcdefghijkl"]
-    assert Task().token_names == tuple(names)
-    assert Task().d_vocab == 74
-    assert (Task().plus, Task().equal, Task().pad, Task().token("a"), Task().token("l"), Task().token(7)) == (
-        59,
-        60,
-        61,
-        62,
-        73,
-        7,
-    )
-    assert (Task().room, Task().left, Task().right, Task().last, Task().slots) == (12, 13, 14, 15, 6)
+    task = Task()
+    assert task.token_names == tuple(names) and task.d_vocab == 74
+    ids = (task.plus, task.equal, task.pad, task.token("a"), task.token("l"), task.token(7))
+    assert [names[token] for token in ids] == ["+", "=", "PAD", "a", "l", "7"]
+    assert (task.room, task.left, task.right, task.last, task.slots) == (12, 13, 14, 15, 6)
 
 
 def test_the_worked_example_as_tokens():
@@ -167,12 +154,9 @@ def test_sizes_without_room_for_a_problem_are_refused(sizes, said):
 
 def test_the_split_of_the_study():
     split = Split.draw(seed=42)
-    assert split.train_pairs.shape == (59, 59)
-    assert int(split.train_pairs.sum()) == 2436 and int(split.held_out_pairs.sum()) == 1045
-    assert not (split.train_pairs & split.held_out_pairs).any()
+    assert split.train_pairs.shape == (59, 59) and torch.equal(split.held_out_pairs, ~split.train_pairs)
     names = Task().variable_names
-    assert [names[v] for v in split.never_right] == ["a", "b"]
-    assert [names[v] for v in split.never_left] == ["k", "l"]
+    assert [[names[v] for v in side] for side in (split.never_left, split.never_right)] == [["k", "l"], ["a", "b"]]
     assert [names[v] for v in split.variables("left")] == list("abcdefghij")
     assert [names[v] for v in split.variables("right")] == list("cdefghijkl")
 
@@ -217,10 +201,7 @@ def test_kinds_are_those_of_the_problems():
     assert set(kinds) == set(KINDS)
 
 
-TASKS = [Task(), Task(3, 2, 8), Task(5, 3, 9), Task(7, 30, 21)]
-
-
-@pytest.mark.parametrize("task", TASKS, ids=str)
+@pytest.mark.parametrize("task", SIZES, ids=str)
 def test_value_positions_point_at_the_numbers_to_add(task):
     """Against the slow parser: the place of the number behind each operand."""
     batch = training_population(Split.draw(task, 1)).sample(500, torch.Generator().manual_seed(3))
@@ -230,12 +211,7 @@ def test_value_positions_point_at_the_numbers_to_add(task):
             assert place == (operand if constant else ids.index(ids[operand]) + 1)
 
 
-def test_value_positions_of_the_worked_example():
-    tokens = Problem.parse("c=1, b=17, a=42, b+19=?").tokens()
-    assert Task().value_positions(tokens[None]).tolist() == [[3, 14]]
-
-
-@pytest.mark.parametrize("task", TASKS, ids=str)
+@pytest.mark.parametrize("task", SIZES, ids=str)
 def test_right_answers_and_assigned_numbers(task):
     for batch in evaluation_sets(Split.draw(task, 1), size=40).values():
         assert torch.equal(task.right_answers(batch.tokens), batch.answers)

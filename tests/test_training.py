@@ -7,7 +7,7 @@ import torch
 from small import CONFIG
 from torch.nn.functional import cross_entropy
 
-from assign_add_lib import Split, Task, TrainConfig, forward
+from assign_add_lib import Split, forward
 from assign_add_lib.sampling import training_population
 from assign_add_lib.training import StudyLearner
 
@@ -16,18 +16,14 @@ def plain(weights, tokens):
     return forward(weights, tokens)[:, -1]
 
 
-@pytest.mark.parametrize(
-    "config, learned",
-    [(replace(TrainConfig(), batch_size=16), None), (replace(CONFIG, d_model=32, d_mlp=64, batch_size=256), 0.3)],
-    ids=["study", "small"],
-)
-def test_200_steps_of_the_factored_forward_are_those_of_the_plain_one(double, config, learned):
+def test_200_steps_of_the_factored_forward_are_those_of_the_plain_one(double):
     """In double precision: in single, a neuron at its kink may round to either side, and the runs part from there."""
+    config = replace(CONFIG, d_model=32, d_mlp=64, batch_size=256)
     factored, slow = StudyLearner(config), StudyLearner(config)
     slow.logits = plain
     losses = [(factored.advance(), slow.advance()) for _ in range(200)]
     assert max(abs(one - other) for one, other in losses) < 1e-4
-    assert learned is None or losses[-1][0] < losses[0][0] - learned
+    assert losses[-1][0] < losses[0][0] - 0.3
 
 
 def test_steps_are_those_of_adamw_written_out():
@@ -52,10 +48,3 @@ def test_steps_are_those_of_adamw_written_out():
             weights[name] = ((1 - 3e-3 * 0.1) * weights[name] - 3e-3 * change).detach().requires_grad_()
     for name, w in weights.items():
         torch.testing.assert_close(learner.weights.tensors()[name].detach().double(), w.detach(), rtol=0, atol=1e-4)
-
-
-def test_the_default_config_is_the_study():
-    config = TrainConfig()
-    assert (config.steps, config.batch_size, config.lr, config.weight_decay) == (30_000, 512, 1e-3, 0.02)
-    assert (config.beta1, config.beta2, config.d_model, config.d_mlp) == (0.9, 0.999, 128, 512)
-    assert (config.train_fraction, config.r, config.task) == (0.7, 1.0, Task(59, 12, 16))
