@@ -7,12 +7,11 @@ import shutil
 
 import pytest
 import torch
-from browsing import ROOT, errors, opened, requests, run_script, show
+from browsing import ROOT, STICKING_OUT, errors, faint, opened, requests, run_script, show, violations
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
-from test_site import STICKING_OUT, faint, violations
 
 from assign_add_lib.companions.rules.analysis import patterns_at_questions
 from assign_add_lib.companions.rules.data import Rows, all_pairs
@@ -399,7 +398,7 @@ def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, browser, output, w
     page.until(lambda: page.all(".odds .most"))
     page.named("z of example 1, 3: one up").send_keys(Keys.ENTER)
     page.named("show example 2").send_keys(Keys.SPACE)
-    assert violations(browser, "") == [] and faint(browser) == []
+    assert violations(browser) == [] and faint(browser) == []
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     assert browser.execute_script(STICKING_OUT.replace("article *", "main *")) == []
 

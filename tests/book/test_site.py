@@ -7,8 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
-from browsing import PAGES, ROOT, SITE, errors, requests, show
-from bs4 import BeautifulSoup
+from browsing import PAGES, ROOT, SETTLED, SITE, STICKING_OUT, TEXTS, axe, errors, faint, look, requests, show, soup, violations
 from chromium import print_page, served
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
@@ -17,25 +16,20 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from assign_add_lib import load_run
+from assign_add_lib.model import Weights
+from assign_add_lib.views.attention import attention_view
 from assign_add_lib.views.figures import style
 from assign_add_lib.views.slider import phase_and_accuracy
 
 
-def pages_with(kind):
-    """The pages whose source holds such a figure; there must be some."""
-    return [page for page in PAGES if f'class="{kind}"' in (SITE / page).read_text("utf-8")] or ["none"]
-
-
-def test_chapters_have_the_numbers_of_their_files(site, browser):
+def test_chapters_have_the_numbers_of_their_files():
     """In the list of pages, in the title and in the captions of figures."""
-    show(browser, f"{site}/intro.html")
-    links = browser.find_elements(By.CSS_SELECTOR, 'nav.bd-links a[href*="chapters/"]')
-    listed = [(link.get_attribute("href"), link.get_attribute("innerText")) for link in links]
+    links = soup("intro.html").select('nav.bd-links a[href*="chapters/"]')
     chapters = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
-    assert [Path(address).stem for address, _ in listed] == chapters
-    for (_, words), name in zip(listed, chapters):
+    assert [Path(link["href"]).stem for link in links] == chapters
+    for link, name in zip(links, chapters):
         number = int(name[:2])
-        assert words.startswith(f"{number}. ")
+        assert link.get_text().strip().startswith(f"{number}. ")
         page = (SITE / f"chapters/{name}.html").read_text("utf-8")
         assert f'<span class="section-number">{number}. </span>' in page
         assert f'<span class="caption-number">Fig. {number}.1 </span>' in page
@@ -45,32 +39,35 @@ def test_chapters_have_the_numbers_of_their_files(site, browser):
 
 @pytest.fixture(scope="module", params=PAGES or ["none"])
 def page(request, site, browser):
-    """One page of the book, open at desktop width."""
+    """One page of the book, which is opened once: at desktop width, and first in the light theme."""
     show(browser, f"{site}/{request.param}")
     return request.param
 
 
-@pytest.fixture(scope="module", params=PAGES or ["none"])
-def dark_page(request, site, browser):
+@pytest.fixture
+def dark(page, browser):
     """The same in the dark theme."""
-    show(browser, f"{site}/{request.param}", scheme="dark")
-    return request.param
+    look(browser, scheme="dark")
+    browser.execute_async_script(SETTLED)
 
 
-def test_reports_lie_in_closed_folds():
-    """A page holds what a check printed only where a reader opens it."""
-    texts = {page: text for page in PAGES if "(quoted as" in (text := (SITE / page).read_text("utf-8"))}
-    assert texts
-    for page, text in texts.items():
-        soup = BeautifulSoup(text, "html.parser")
-        for fold in soup.select("details:not([open])"):
-            fold.decompose()
-        assert "(quoted as" not in soup.get_text(), page
+@pytest.fixture
+def phone(page, browser):
+    """The same on a phone."""
+    look(browser, width=390, height=844)
+    browser.execute_async_script(SETTLED)
 
 
-def test_book_has_views(site):
+def test_book_has_all_that_is_looked_at_on_every_page():
     text = "".join((SITE / page).read_text("utf-8") for page in PAGES)
-    assert 'class="attention-view"' in text and 'class="step-slider"' in text and "<math" in text
+    assert all(
+        each in text for each in ('class="attention-view"', 'class="step-slider"', 'class="control"', "<math", "(quoted as")
+    )
+
+
+def test_reports_lie_in_closed_folds(page, browser):
+    """A page shows what a check printed only where a reader opens it."""
+    assert "(quoted as" not in browser.execute_script("return document.body.innerText")
 
 
 def test_page_is_quiet_and_alone(page, browser, site):
@@ -172,7 +169,6 @@ def test_mathematics_has_a_letter_for_all_it_says(site, browser):
     assert sum(map(bool, drawn)) > 80 and others == []
 
 
-@pytest.mark.parametrize("page", pages_with("attention-view"), indirect=True)
 def test_attention_is_drawn(page, browser):
     for figure in browser.find_elements(By.CLASS_NAME, "attention-view"):
         assert len(browser.execute_script(CELLS, figure)) > 5
@@ -184,13 +180,18 @@ def test_attention_is_drawn(page, browser):
         assert browser.switch_to.active_element.get_attribute("aria-label") in figure.find_element(By.CLASS_NAME, "reading").text
 
 
-def test_attention_moves_with_its_slider(browser, site):
+@pytest.fixture
+def moving(site, browser):
+    """The attention that moves with the steps of training."""
+    show(browser, f"{site}/chapters/03_training.html")
+    return browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
+
+
+def test_attention_moves_with_its_slider(moving):
     """And to the eye and to a screen reader it is told in which phase a step is, and how accurate the network."""
     says = phase_and_accuracy(load_run("seed-42"))
-    show(browser, f"{site}/chapters/03_training.html")
-    figure = browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
-    slider, reading = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.CLASS_NAME, "reading")
-    last, shown = reading.text, figure.find_element(By.TAG_NAME, "output")
+    slider, reading = moving.find_element(By.TAG_NAME, "input"), moving.find_element(By.CLASS_NAME, "reading")
+    last, shown = reading.text, moving.find_element(By.TAG_NAME, "output")
     assert shown.text == f"30\u2009000: {says(30_000)}" and slider.get_attribute("aria-valuetext") == f"30000: {says(30_000)}"
     slider.send_keys(Keys.HOME)
     assert shown.text == slider.get_attribute("aria-valuetext") == f"0: {says(0)}" and reading.text != last
@@ -198,11 +199,8 @@ def test_attention_moves_with_its_slider(browser, site):
     assert reading.text == last and shown.text == f"30\u2009000: {says(30_000)}"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("where", pages_with("control"))
-def test_stops_of_a_slider_stand_over_their_values(browser, site, where, width):
+def stops_stand_over_their_values(browser, width):
     """On a phone over every second one, where all would run into each other."""
-    show(browser, f"{site}/{where}", width=width, height=844)
     for figure in browser.find_elements(By.CSS_SELECTOR, "figure:has(> .control)"):
         stops, ticks, values = browser.execute_script(TICKS, figure)
         assert [tick["text"].replace("\u2009", "") for tick in ticks] == values
@@ -211,6 +209,10 @@ def test_stops_of_a_slider_stand_over_their_values(browser, site, where, width):
         assert seen[-1] is ticks[-1] and 2 * len(seen) >= len(ticks) >= len(seen) >= min(len(ticks), 8)
         assert all(before["right"] + 3 < after["left"] for before, after in zip(seen, seen[1:]))
         assert 0 <= seen[0]["left"] and seen[-1]["right"] <= width
+
+
+def test_stops_of_a_slider_stand_over_their_values(page, browser):
+    stops_stand_over_their_values(browser, 1280)
 
 
 # where the middle of a slider's thumb, 16 pixels wide, stands at each of its stops; the words below the slider; its values
@@ -227,10 +229,8 @@ return [ticks.map((_, place) => left + 8 + (place * (width - 16)) / (ticks.lengt
 """
 
 
-def test_sliders_play_to_their_end(browser, site):
-    show(browser, f"{site}/chapters/03_training.html")
-    figure = browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
-    slider, play = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.TAG_NAME, "button")
+def test_sliders_play_to_their_end(moving, browser):
+    slider, play = moving.find_element(By.TAG_NAME, "input"), moving.find_element(By.TAG_NAME, "button")
     last = slider.get_attribute("max")
     slider.send_keys(Keys.END, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     play.send_keys(Keys.ENTER)
@@ -254,11 +254,8 @@ return [canvas.getBoundingClientRect().width, new Set(new Uint32Array(data.buffe
 """
 
 
-@pytest.mark.parametrize("page", pages_with("step-slider"), indirect=True)
 def test_sliders_move_by_keyboard(page, browser):
-    figures = browser.find_elements(By.CLASS_NAME, "step-slider")
-    assert figures
-    for figure in figures:
+    for figure in browser.find_elements(By.CLASS_NAME, "step-slider"):
         slider = figure.find_element(By.TAG_NAME, "input")
         browser.execute_script("arguments[0].scrollIntoView()", slider)  # pictures wait until they are near
 
@@ -279,12 +276,11 @@ def test_sliders_move_by_keyboard(page, browser):
 
 
 def test_text_stands_out(page, browser):
-    """Its contrast is what WCAG 2 asks for (1.4.3)."""
     assert browser.execute_script("return document.documentElement.dataset.theme") == "light"
     assert faint(browser) == []
 
 
-def test_text_and_pictures_stand_out_in_the_dark(dark_page, browser):
+def test_text_and_pictures_stand_out_in_the_dark(dark, browser):
     """Pictures, made for a light page, keep a light ground, in most of them with less light."""
     assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
     assert faint(browser) == []
@@ -384,38 +380,6 @@ def test_paper_is_light(site, browser, tmp_path):
     assert browser.execute_script("return [window.printed, document.documentElement.dataset.theme]") == ["light", "dark"]
 
 
-def faint(browser):
-    texts = browser.execute_script(f"{TEXTS} return texts.map(({{ element, ...text }}) => text)")
-    assert texts
-    return [text for text in texts if text["contrast"] < text["asked"]]
-
-
-# every element with words of its own, its contrast to what lies behind it, and the contrast asked of words of their size
-TEXTS = """
-const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
-const over = ([r, g, b, alpha = 1], behind) => [r, g, b].map((part, i) => alpha * part + (1 - alpha) * behind[i]);
-const grounds = new Map([[null, [255, 255, 255]]]);
-const ground = (element) => {
-  if (!grounds.has(element)) {
-    grounds.set(element, over(channels(getComputedStyle(element).backgroundColor), ground(element.parentElement)));
-  }
-  return grounds.get(element);
-};
-const luminance = (rgb) => rgb
-  .map((part) => part / 255)
-  .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-  .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
-const speaks = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-const texts = [...document.body.querySelectorAll("*:not(script, style)")]
-  .filter((element) => speaks(element) && element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
-  .map((element) => {
-    const style = getComputedStyle(element), behind = ground(element);
-    const [dark, light] = [over(channels(style.color), behind), behind].map(luminance).sort((a, b) => a - b);
-    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-    const html = element.outerHTML.slice(0, 200);
-    return { element, html, contrast: (light + 0.05) / (dark + 0.05), asked: large ? 3 : 4.5 };
-  });
-"""
 DIMMED = "brightness(0.87) contrast(1.1)"
 PICTURES = f"""
 {TEXTS}
@@ -437,23 +401,9 @@ return colours.map((colour) => {{
 """
 
 
-def axe(browser, options):
-    """What axe finds on the page that is open."""
-    browser.execute_script((ROOT / "tests/vendor/axe.min.js").read_text("utf-8"))
-    return browser.execute_async_script(f"axe.run(document, {options}).then(arguments[0])")
-
-
-def violations(browser, options):
-    """What of it breaks a rule, of whatever weight."""
-    found = axe(browser, f"{{ resultTypes: ['violations'], {options} }}")["violations"]
-    return [(each["id"], node["html"]) for each in found for node in each["nodes"]]
-
-
-def test_nothing_to_mend_for_axe(dark_page, browser):
+def test_nothing_to_mend_for_axe(dark, browser):
     """In the dark theme, where colours are all that differs: there links and text may be too alike."""
-    found = violations(browser, "rules: { 'color-contrast': { enabled: false } }")
-    # a cell with a formula has a name, but this rule of axe asks for words that are seen, and sees none in MathML
-    assert [(rule, html) for rule, html in found if rule != "empty-table-header" or "<math" not in html] == []
+    assert violations(browser, "rules: { 'color-contrast': { enabled: false } }") == []
     ids = browser.execute_script("return [...document.querySelectorAll('[id]')].map(({ id }) => id)")
     assert len(ids) == len(set(ids))
 
@@ -465,10 +415,9 @@ def test_names_say_their_formulas(site, browser):
     assert names == ["Why does 2 y not win?", "Y", "Because what it gives to r y is taken back through r ¯ ."]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_is_that_of_axe(browser, site, scheme):
+def test_contrast_is_that_of_axe(browser, site):
     """On one page: axe takes minutes of a processor for the book; what it leaves open lies in closed boxes."""
-    show(browser, f"{site}/chapters/01_task.html", scheme=scheme)
+    show(browser, f"{site}/chapters/01_task.html", scheme="dark")
     browser.execute_script(f"{TEXTS} for (const text of texts) text.element.dataset.contrast = text.contrast;")
     found = axe(browser, "{ runOnly: ['color-contrast', 'link-in-text-block'] }")
     rules = [result for result in found["passes"] + found["violations"] if result["id"] == "color-contrast"]
@@ -486,13 +435,13 @@ def test_contrast_is_that_of_axe(browser, site, scheme):
     assert len(faint(browser)) == 1
 
 
-def test_nothing_sticks_out_on_a_phone(page, browser, site):
-    show(browser, f"{site}/{page}", width=390, height=844)
+def test_nothing_sticks_out_on_a_phone(phone, browser):
     assert browser.execute_script("return [document.documentElement.scrollWidth <= innerWidth, innerWidth]") == [True, 390]
     assert browser.execute_script(STICKING_OUT) == []
     shown = browser.execute_script(FITTING)
     assert [each for each in shown if not (each["fits"] and each["button"])] == []
     assert len({each["name"] for each in shown}) == len(shown)
+    stops_stand_over_their_values(browser, 390)
     browser.execute_script("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
     assert [size for size in browser.execute_async_script(SCROLLING) if size >= 11.5] == []
     assert violations(browser, "runOnly: ['scrollable-region-focusable']") == []
@@ -540,16 +489,6 @@ def test_pictures_are_enlarged_on_a_phone(site, browser):
     assert not browser.find_element(By.CSS_SELECTOR, "#fig-spectra .enlarge").is_displayed()
 
 
-# what lies beyond the right edge with no box around it that scrolls
-STICKING_OUT = """
-const scrolls = (element) => element.matches("article *")
-  && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
-return [...document.querySelectorAll("article *")]
-  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element))
-  .map((element) => element.outerHTML.slice(0, 200));
-"""
-
-
 def test_wide_tables_fade_until_their_end(site, browser):
     show(browser, f"{site}/chapters/08_binding.html", width=390, height=844)
     box = browser.find_element(By.CSS_SELECTOR, ".cell_output > .text_html:has(table)")
@@ -561,11 +500,7 @@ def test_wide_tables_fade_until_their_end(site, browser):
     assert [browser.execute_async_script(seen, box, place) for place in (0, 1, 0)] == ["100%", "calc(100% + 32px)", "100%"]
 
 
-def test_live_output_draws_without_the_site(browser, tmp_path, monkeypatch):
-    from assign_add_lib.model import Weights
-    from assign_add_lib.views.attention import attention_view
-
-    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
+def test_live_output_draws_without_the_site(browser, tmp_path, live):
     view = attention_view(Weights.init(seed=1), "c=1, b=17, b+19=?").data
     (tmp_path / "output.html").write_text(f"<!doctype html><link rel=icon href=data:,>{view}{view}", "utf-8")
     with served(tmp_path) as address:
