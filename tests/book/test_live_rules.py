@@ -5,23 +5,26 @@ import json
 import re
 import shutil
 
+import finish
+import live_network
 import pytest
 import torch
-from browsing import ROOT, STICKING_OUT, errors, faint, opened, requests, run_script, show, violations
+from browsing import ROOT, STICKING_OUT, errors, faint, look, opened, requests, run_script, show, violations
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from assign_add_lib.companions.rules import SYSTEM
 from assign_add_lib.companions.rules.analysis import patterns_at_questions
 from assign_add_lib.companions.rules.data import Rows, all_pairs
 from assign_add_lib.companions.rules.model import Network
 from assign_add_lib.companions.rules.seeds import MAIN, SEEDS
 from assign_add_lib.companions.rules.solvers import ratio_matching, regression
 from assign_add_lib.companions.rules.training import RuleConfig, RuleLearner, RuleRun
+from assign_add_lib.engine import manifest
 from assign_add_lib.engine.files import save_tensors
 from assign_add_lib.engine.runs import export
-from assign_add_lib.engine.system import System
 from assign_add_lib.views.explorer import live_script, saying
 from assign_add_lib.views.playground import playground
 
@@ -96,24 +99,13 @@ def test_logits_and_reading_are_those_of_the_package(modules, browser, networks,
         assert (read.permute(1, 0, 2, 3)[..., : 3 * shots - 1] - expected).abs().max() < 1e-4
 
 
-DAMAGES = {
-    "cut at the end": ("return bytes.slice(0, -100)", "the checkpoint is damaged: it is cut short"),
-    "a name that is not ours": ("return edited(bytes, 'norm_mlp.bias', 'norm_mlp.boss')", "norm_mlp.bias is missing"),
-    "an infinite value": ("new Uint8Array(bytes.buffer).fill(0xff, -4); return bytes", "holds a value that is no number"),
-}
-
-
-@pytest.mark.parametrize("damage, said", DAMAGES.values(), ids=DAMAGES)
-def test_damaged_checkpoints_are_refused_in_one_line(modules, browser, damage, said):
-    answer = run(browser, modules, f"""
-      const edited = (bytes, old, fresh) => {{
-        const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-        return Uint8Array.from(text.replaceAll(old, fresh), (letter) => letter.charCodeAt(0));
-      }};
-      const damage = (bytes) => {{ {damage}; }};
-      try {{ gpt.readGpt(damage(new Uint8Array(await file(given[0]))).buffer, 4); }}
-      catch (error) {{ return error.message; }}""", str(SIZES[1]))  # fmt: skip
-    assert said in answer and "\n" not in answer
+def test_a_checkpoint_of_another_network_is_refused_in_one_line(modules, browser):
+    """Files that are damaged are refused in the same place as those of the other live network."""
+    answer = run(browser, modules, """
+      const text = Array.from(new Uint8Array(await file(given[0])), (byte) => String.fromCharCode(byte)).join("");
+      const other = Uint8Array.from(text.replaceAll("norm_mlp.bias", "norm_mlp.boss"), (letter) => letter.charCodeAt(0));
+      try { gpt.readGpt(other.buffer, 4); } catch (error) { return error.message; }""", str(SIZES[1]))  # fmt: skip
+    assert "norm_mlp.bias is missing" in answer and "\n" not in answer
 
 
 @pytest.mark.parametrize("p", [5, 7])
@@ -159,11 +151,14 @@ return [...arguments[0].querySelectorAll("select, input, button")].find((control
 
 
 class Page:
-    """A page with a row, as a reader uses it: what stands there, and what is done by keys."""
+    """A page with a row, as a reader uses it, once it answers: what stands there, and what is done by keys."""
 
-    def __init__(self, browser):
+    def __init__(self, browser, address, answers=True):
+        show(browser, address)
         self.browser = browser
         self.root = browser.find_element(By.TAG_NAME, "rules-from-examples")
+        if answers:
+            self.until(lambda: self.all(".odds .most"))
 
     def all(self, selector):
         return self.root.find_elements(By.CSS_SELECTOR, selector)
@@ -179,6 +174,9 @@ class Page:
         found = self.browser.execute_script(NAMED, self.root, name)
         assert found, f"no control is called {name}"
         return found
+
+    def choose(self, name, words):
+        Select(self.named(name)).select_by_visible_text(words)
 
     def card(self, place):
         return self.all(".example")[place - 1]
@@ -223,11 +221,8 @@ def output(learners, tmp_path_factory):
 
 @pytest.fixture
 def page(browser, output):
-    """The same, opened anew, once it answers."""
-    show(browser, output)
-    opened = Page(browser)
-    opened.until(lambda: opened.all(".odds .most"))
-    return opened
+    """The same, opened anew."""
+    return Page(browser, output)
 
 
 def solved(inputs, rule=RULE):
@@ -237,13 +232,10 @@ def solved(inputs, rule=RULE):
 def test_an_output_of_a_notebook_answers_without_the_site(page, browser, output, learners):
     assert page.examples() == solved(INPUTS[:-1])
     assert page.said() == verdict(learners["two layers"].network, solved(INPUTS[:-1]), INPUTS[-1])
+    before, after = (page.root.find_element(By.CSS_SELECTOR, each) for each in (":scope > .said", ".verdict"))
+    assert before.get_attribute("innerHTML") == after.get_attribute("innerHTML")
     assert not errors(browser)
     assert {url for url in requests(browser) if not url.startswith("data:")} == {output}
-
-
-def test_the_sentence_before_the_script_is_that_of_the_script(page):
-    before = page.root.find_element(By.CSS_SELECTOR, ":scope > .said").get_attribute("innerHTML")
-    assert page.root.find_element(By.CLASS_NAME, "verdict").get_attribute("innerHTML") == before
 
 
 def test_all_numbers_have_their_probability_and_who_says_them(page, learners):
@@ -341,9 +333,9 @@ def test_rows_are_drawn_with_a_seed_of_unseen_and_of_seen_rules(page, learners):
     page.named("Seed").send_keys(Keys.CONTROL, "a")
     page.named("Seed").send_keys("1", Keys.ENTER)
     assert (rule(), page.examples(), question()) == drawn[1]
-    Select(page.named("Row")).select_by_visible_text("of a rule that training showed")
+    page.choose("Row", "of a rule that training showed")
     assert rule() in split.seen.tolist() and "Training showed this rule." in page.said("rule")
-    Select(page.named("Row")).select_by_visible_text("of this page")
+    page.choose("Row", "of this page")
     assert page.said() == verdict(network, solved(INPUTS[:-1]), INPUTS[-1])
 
 
@@ -368,8 +360,8 @@ def test_the_reading_of_a_head_stands_below_each_example(page, learners):
     network = learners["two layers"].network
     rows = Rows(7, torch.tensor([INPUTS]), torch.tensor([solved(INPUTS)[2::3]]))
     for layer, head in ((1, 2), (2, 1)):  # the first is what the page opens with
-        Select(page.named("layer")).select_by_visible_text(str(layer))
-        Select(page.named("head")).select_by_visible_text(str(head))
+        page.choose("layer", str(layer))
+        page.choose("head", str(head))
         weights = patterns_at_questions(network, rows)[layer - 1, 0, head - 1].detach()
         found = [re.search(r"read (\d+) %\nx (\d+) · y (\d+) · z (\d+)", card.text).groups() for card in page.all(".example")]
         for numbers, each in zip(found, weights[:24].view(8, 3)):
@@ -391,16 +383,14 @@ def test_all_is_reached_by_the_tab_key(page, browser):
         reached.send_keys(Keys.TAB)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, browser, output, width):
-    show(browser, output, width=width, height=900)
-    page = Page(browser)
-    page.until(lambda: page.all(".odds .most"))
+def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, browser):
     page.named("z of example 1, 3: one up").send_keys(Keys.ENTER)
     page.named("show example 2").send_keys(Keys.SPACE)
-    assert violations(browser) == [] and faint(browser) == []
-    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    assert browser.execute_script(STICKING_OUT.replace("article *", "main *")) == []
+    for width in (1280, 390):
+        look(browser, width=width)
+        assert violations(browser) == [] and faint(browser) == []
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        assert browser.execute_script(STICKING_OUT.replace("article *", "main *")) == []
 
 
 @pytest.fixture(scope="module")
@@ -408,20 +398,14 @@ def site(browser, tmp_path_factory):
     """A page as the site has it, with a strict policy, and with the checkpoints of two shipped runs beside it."""
     browser.execute_cdp_cmd("Network.enable", {})
     browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})  # files change between tests
-
-    from assign_add_lib.engine import manifest
-
     folder, data = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASSIGN_ADD_RENDER", "static")
         patch.setattr(manifest, "PACKAGE", data / "package")
-        import finish
-        import live_network
-
-        system, runs = System("rules", RuleConfig, RuleLearner, RuleRun), {}
+        runs = {}
         for depth in (2, 1):
             config = RuleConfig(depth=depth, steps=2, log_every=2, checkpoint_every=2, **SMALL)
-            system.train(config, data / "runs" / config.name, "cpu", progress=False)
+            SYSTEM.train(config, data / "runs" / config.name, "cpu", progress=False)
             export(data / "runs" / config.name, config.name, RuleRun, data=data / "data")
             runs[f"depth {depth}"] = RuleRun.open(config.name)
         body = playground(RULE, INPUTS, runs).data
@@ -449,15 +433,14 @@ def weights_asked(browser):
 
 def test_on_the_site_weights_are_fetched_when_they_are_asked_for(browser, site):
     address, networks, _ = site
-    show(browser, f"{address}/below.html")
-    page = Page(browser)
+    page = Page(browser, f"{address}/below.html", answers=False)
     assert not weights_asked(browser)  # as long as it is far below
     expected = {name: verdict(network, solved(INPUTS[:-1]), INPUTS[-1]) for name, network in networks.items()}
     assert page.said() == expected["depth 2"]
     browser.execute_script("arguments[0].scrollIntoView()", page.root)
     page.until(lambda: page.all(".odds .most"))
     assert page.said() == expected["depth 2"] and len(weights_asked(browser)) == 1
-    Select(page.named("Network")).select_by_visible_text("depth 1")
+    page.choose("Network", "depth 1")
     page.until(lambda: page.all(".odds .most") and page.said() == expected["depth 1"])
     assert len(weights_asked(browser)) == 1 and not errors(browser)
 
@@ -468,10 +451,8 @@ def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(brow
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     try:
-        show(browser, f"{address}/page.html")
-        page = Page(browser)
-        page.until(lambda: page.all(".odds .most"))
-        Select(page.named("Network")).select_by_visible_text("depth 1")
+        page = Page(browser, f"{address}/page.html")
+        page.choose("Network", "depth 1")
         page.until(lambda: page.said("error") == "the checkpoint is damaged: its checksum is not the one listed")
         page.named("show example 1").send_keys(Keys.SPACE)  # and all else goes on
         assert page.said() == "" and "Example 2: " in page.said("says") and "Example 1: " not in page.said("says")
@@ -485,27 +466,24 @@ def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(brow
 
 def test_what_was_asked_last_is_shown_whatever_comes_first(browser, site):
     address, networks, _ = site
-    show(browser, f"{address}/page.html")
-    page = Page(browser)
-    page.until(lambda: page.all(".odds .most"))
+    page = Page(browser, f"{address}/page.html")
     browser.execute_script(
         "const fetch = window.fetch; window.fetch = (url) => new Promise((go) => (window.go = go)).then(() => fetch(url))"
     )
     for name in ("depth 1", "depth 2"):
-        Select(page.named("Network")).select_by_visible_text(name)
+        page.choose("Network", name)
     expected = verdict(networks["depth 2"], solved(INPUTS[:-1]), INPUTS[-1])
     page.until(lambda: page.said() == expected)  # which was fetched before
     browser.execute_async_script("window.go(); setTimeout(arguments[0], 500)")
     assert page.said() == expected and weights_asked(browser)[-1].startswith("lines-depth-1-")
     page.named("show example 1").send_keys(Keys.SPACE)
     assert page.said() == verdict(networks["depth 2"], solved(INPUTS[1:-1]), INPUTS[-1])
-    Select(page.named("Network")).select_by_visible_text("depth 1")
+    page.choose("Network", "depth 1")
     page.until(lambda: page.said() == verdict(networks["depth 1"], solved(INPUTS[1:-1]), INPUTS[-1]))
 
 
 def test_print_shows_the_row_and_the_sentence_alone(browser, site):
-    show(browser, f"{site[0]}/page.html")
-    page = Page(browser)
+    page = Page(browser, f"{site[0]}/page.html")
     still = page.all(":scope > table, :scope > .said")
     assert len(still) == 3 and not any(each.is_displayed() for each in still)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
