@@ -68,7 +68,7 @@ def typed(browser, text):
     return field
 
 
-def test_explorer_answers_what_is_typed(explorer):
+def test_explorer_answers_what_is_typed_from_one_checkpoint_and_no_other_host(explorer, site):
     browser = explorer()
     assert said(browser, "verdict") == "On c=1, b=17, a=42, b+19=? the network says 36, with probability above 0.99: right."
     typed(browser, "a=50, c=2, a+c=?")
@@ -77,15 +77,25 @@ def test_explorer_answers_what_is_typed(explorer):
     typed(browser, "a=50, z+1")
     until(browser, lambda: said(browser, "error") == parsed("a=50, z+1"))
     assert f"the network says {answer}," in said(browser, "verdict")  # of the last that could be read
+    asked = [url for url in requests(browser) if url.startswith("http")]
+    assert all(url.startswith(site) for url in asked) and sum(url.endswith(".safetensors") for url in asked) == 1
     assert not errors(browser)
 
 
-@pytest.mark.parametrize("name, step", [("seed-42", 1900), ("seed-0", 2000), ("hand-built", 0)])
-def test_the_sentence_of_the_package_is_that_of_the_browser(explorer, name, step):
-    text = "c=1, b=17, a=42, b+19=?"
-    browser = explorer(f"?run={name}&step={step}")
-    until(browser, lambda: answer_of(browser).get_attribute("data-right"))
-    assert answer_of(browser).get_attribute("innerHTML") == sentence(Problem.parse(text), weights(name, step))
+@pytest.mark.parametrize(
+    "asked, name, step",
+    [
+        ("run=seed-42&step=1900", "seed-42", 1900),
+        ("run=seed-0&step=2000", "seed-0", 2000),
+        ("run=hand-built", "hand-built", 0),  # a link to a run alone shows its last step
+        ("run=seed-3", "seed-3", 30000),
+    ],
+)
+def test_the_sentence_of_the_package_is_that_of_the_browser(explorer, asked, name, step):
+    browser = explorer(f"?{asked}")
+    until(browser, lambda: f"run={name}&step={step}" in browser.current_url and answer_of(browser).get_attribute("data-right"))
+    expected = sentence(Problem.parse("c=1, b=17, a=42, b+19=?"), weights(name, step))
+    assert answer_of(browser).get_attribute("innerHTML") == expected and not said(browser, "error")
 
 
 def answer_of(browser):
@@ -289,14 +299,6 @@ def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(spoil, words, browse
     browser.get_log("browser")
 
 
-def test_a_link_to_a_run_alone_shows_its_last_step(explorer):
-    browser = explorer("?run=hand-built")
-    until(browser, lambda: "run=hand-built&step=0" in browser.current_url)
-    assert not said(browser, "error")
-    browser = explorer("?run=seed-3")
-    until(browser, lambda: "run=seed-3&step=30000" in browser.current_url)
-
-
 def test_steps_that_are_passed_over_are_not_fetched(explorer):
     browser = explorer("?run=seed-42&step=0")
     until(browser, lambda: "step=0" in browser.current_url)
@@ -308,13 +310,6 @@ def test_steps_that_are_passed_over_are_not_fetched(explorer):
     step = load_run("seed-42").steps[6]
     until(browser, lambda: f"step={step}" in browser.current_url)
     assert not errors(browser)
-
-
-def test_explorer_asks_for_one_checkpoint_and_no_other_host(explorer, site):
-    browser = explorer("?problem=3%2B4%3D%3F")
-    asked = requests(browser)
-    assert not [url for url in asked if url.startswith("http") and not url.startswith(site)]
-    assert len([url for url in asked if url.endswith(".safetensors")]) == 1
 
 
 def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):

@@ -6,11 +6,12 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+import numpy as np
 import pytest
 from browsing import PAGES, ROOT, SETTLED, SITE, STICKING_OUT, TEXTS, axe, errors, faint, look, requests, show, soup, violations
 from chromium import print_page, served
 from matplotlib import colormaps
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
@@ -53,16 +54,18 @@ def dark(page, browser):
 
 @pytest.fixture
 def phone(page, browser):
-    """The same on a phone."""
+    """The same on a phone, once the theme has seen what scrolls there."""
     look(browser, width=390, height=844)
     browser.execute_async_script(SETTLED)
+    wide = "[...document.querySelectorAll('article pre')].filter((each) => each.scrollWidth > each.clientWidth)"
+    reached = f"return {wide}.every(({{ tabIndex }}) => tabIndex === 0)"
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(reached))
 
 
 def test_book_has_all_that_is_looked_at_on_every_page():
     text = "".join((SITE / page).read_text("utf-8") for page in PAGES)
-    assert all(
-        each in text for each in ('class="attention-view"', 'class="step-slider"', 'class="control"', "<math", "(quoted as")
-    )
+    for kind in ('class="attention-view"', 'class="step-slider"', 'class="control"', "<math", "(quoted as"):
+        assert kind in text
 
 
 def test_reports_lie_in_closed_folds(page, browser):
@@ -87,18 +90,6 @@ def test_page_has_a_strict_policy(page, browser):
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == "'self'" and rules["img-src"] == "'self' data:" and not later
     assert not {"script-src", "style-src"} & set(rules)  # so the default holds for both
-
-
-def test_policy_stops_what_is_not_the_books(site, browser):
-    show(browser, f"{site}/intro.html")
-    assert browser.execute_script("""
-        const script = document.createElement("script");
-        script.textContent = "window.ran = true";
-        document.head.append(script);
-        document.querySelector("h1").setAttribute("style", "color: red");
-        return [window.ran, document.querySelector("h1").style.color];
-    """) == [None, ""]
-    assert sum("Content Security Policy" in error for error in errors(browser)) == 2
 
 
 def test_page_links_one_sheet(site):
@@ -288,14 +279,20 @@ def test_text_and_pictures_stand_out_in_the_dark(dark, browser):
     assert [each for each in pictures if each["lightness"] < 0.9 or each["filter"] != ("none" if each["keeps"] else DIMMED)] == []
 
 
-def test_pictures_keep_their_contrast_in_the_dark(site, browser):
+def luminances(colours, dimmed):
+    """The luminance of each colour, as it is or as a picture shows it in the dark."""
+    rgb = np.array([to_rgb(each) for each in colours])
+    rgb = (255 * ((0.87 * rgb - 0.5) * 1.1 + 0.5)).clip(0, 255).round() / 255 if dimmed else rgb
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return dict(zip(colours, linear @ [0.2126, 0.7152, 0.0722]))
+
+
+def test_pictures_keep_their_contrast_in_the_dark():
     """What figures write has the contrast that WCAG 2 asks for, on white and on scores; lines lose none of theirs."""
-    show(browser, f"{site}/intro.html")
     lines = [style.BLUE, style.ORANGE, style.GREEN, style.VERMILION, style.PURPLE, style.SKY, style.GREY]
     words = [style.GREY, *style.LAYER_COLOURS.values(), *(to_hex(style.legible(colour)) for colour in (*lines, style.YELLOW))]
     below_ink = [*style.ROLES.values(), to_hex(colormaps["Blues"](0.6))]  # above 0.6 numbers are white
-    colours = ["white", style.INK, *lines, *words, *below_ink]
-    light, dark = (dict(zip(colours, browser.execute_script(DRAWN, kind, colours))) for kind in ("none", DIMMED))
+    light, dark = (luminances(["white", style.INK, *lines, *words, *below_ink], dimmed) for dimmed in (False, True))
 
     def contrasts(seen, ground, drawn):
         return [(max(seen[ground], seen[each]) + 0.05) / (min(seen[ground], seen[each]) + 0.05) for each in drawn]
@@ -387,17 +384,6 @@ const pictures = "article img:not(.attention-view img), article .attention-view 
 return [...document.querySelectorAll(pictures)].map((element) => ({{
   alt: element.alt, lightness: luminance(ground(element)), filter: getComputedStyle(element).filter,
   keeps: element.matches(".undimmed, .step-slider img") }}));
-"""
-# the luminance of each colour under a filter
-DRAWN = f"""
-{TEXTS}
-const [filter, colours] = arguments, canvas = document.createElement("canvas").getContext("2d");
-canvas.filter = filter;
-return colours.map((colour) => {{
-  canvas.fillStyle = colour;
-  canvas.fillRect(0, 0, 9, 9);
-  return luminance([...canvas.getImageData(4, 4, 1, 1).data].slice(0, 3));
-}});
 """
 
 
