@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,6 +69,14 @@ def errors(browser):
 
 
 @contextmanager
+def on_paper(browser):
+    """The page that is open is seen as it is printed."""
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    yield
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+@contextmanager
 def planted(browser, script):
     """Every page that is opened runs this script before its own."""
     name = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
@@ -82,6 +92,15 @@ def opened(browser, folder):
     with served(folder) as address:
         show(browser, f"{address}/page.html")
         yield address
+
+
+def jupyter_book(folder, *options):
+    """Build the book of a folder with Jupyter Book, and return where its site lies; what it says where it fails."""
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", folder, *options]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tools")))}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert not done.returncode, done.stdout + done.stderr
+    return folder / "_build/html"
 
 
 def run_script(browser, modules, body, *given):

@@ -2,16 +2,12 @@
 
 import ast
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import jupytext
 import pytest
 import yaml
-from browsing import ROOT, errors, planted, show, violations
+from browsing import ROOT, errors, jupyter_book, on_paper, planted, show, violations
 from chromium import served
 from guess import guesses, read_guess
 from nbformat.v4 import new_markdown_cell, new_notebook
@@ -184,11 +180,7 @@ def built(tmp_path_factory):
     (book / "_config.yml").write_text(yaml.safe_dump(config), "utf-8")
     (book / "_toc.yml").write_text("format: jb-book\nroot: guesses\n", "utf-8")
     (book / "guesses.md").write_text(PAGE, "utf-8")
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", book, "-W", "-n"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tools")))}
-    done = subprocess.run(command, cwd=book, env=environment, capture_output=True, text=True)
-    assert not done.returncode, done.stdout + done.stderr
-    return book / "_build/html"
+    return jupyter_book(book, "-W", "-n")
 
 
 @pytest.fixture(scope="module")
@@ -327,8 +319,7 @@ def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, address, width, sc
 
 def test_question_and_answer_are_printed_one_after_the_other(page, address, built):
     """From the page, closed as it is, and in the whole book."""
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    try:
+    with on_paper(page):
         # the browser may take up another medium only with its next frame
         WebDriverWait(page, 60).until_not(lambda _: part(page, "notes", "button").is_displayed())
         for label in guesses(PAGE):
@@ -338,7 +329,5 @@ def test_question_and_answer_are_printed_one_after_the_other(page, address, buil
             assert part(page, label, ".guess-title").rect["y"] < answer.rect["y"]
         assert not part(page, "share", "fieldset").is_displayed()
         assert "It stays." in part(page, "tidied", "fieldset").text
-    finally:
-        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     document = together(built, ["guesses"])
     assert len(document.select("article form.guess-first > details[open]")) == 4  # where they are asked, not at the end

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from browsing import errors, planted, requests, show
+from browsing import errors, on_paper, planted, requests, show
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -439,9 +439,8 @@ def test_print_shows_the_picture_alone(explorer):
     browser = explorer()
     picture, live = (browser.find_element(By.CSS_SELECTOR, f"assign-add {each}") for each in ("img", ".live-view"))
     assert live.is_displayed() and not picture.is_displayed()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert picture.is_displayed() and not live.is_displayed()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    with on_paper(browser):
+        assert picture.is_displayed() and not live.is_displayed()
 
 
 def test_an_output_of_a_notebook_answers_without_the_site(browser, tmp_path, monkeypatch):

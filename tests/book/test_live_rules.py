@@ -9,7 +9,7 @@ import finish
 import live_network
 import pytest
 import torch
-from browsing import ROOT, STICKING_OUT, errors, faint, look, opened, requests, run_script, show, violations
+from browsing import ROOT, STICKING_OUT, errors, faint, look, on_paper, opened, requests, run_script, show, violations
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -486,6 +486,5 @@ def test_print_shows_the_row_and_the_sentence_alone(browser, site):
     page = Page(browser, f"{site[0]}/page.html")
     still = page.all(":scope > table, :scope > .said")
     assert len(still) == 3 and not any(each.is_displayed() for each in still)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert all(each.is_displayed() for each in still) and not page.all(".live-view")[0].is_displayed()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    with on_paper(browser):
+        assert all(each.is_displayed() for each in still) and not page.all(".live-view")[0].is_displayed()
