@@ -97,7 +97,8 @@ def test_unstamped_chapter_says_how_to_install(fresh_python, tmp_path):
 
 def test_stamped_chapter_installs_the_package_and_goes_on(copy, fresh_python, tmp_path):
     """With what lies in the wheel beside the modules, too: a style sheet and the shipped runs."""
-    code = [cell for cell in nbformat.read(copy / "chapters/01_task.ipynb", 4).cells if cell.cell_type == "code"]
-    uses = "import assign_add_lib as a\na.load_run('seed-42').weights()\nprint(a.__file__)"
-    (tmp_path / "cells.ipy").write_text("\n".join([*(cell.source for cell in code[:3]), uses]), "utf-8")
+    first = next(cell for cell in nbformat.read(copy / "chapters/01_task.ipynb", 4).cells if cell.cell_type == "code")
+    uses = "import assign_add_lib as a\nfrom assign_add_lib.views import figures\nfigures.use_style()\n"
+    uses += "a.load_run('seed-42').weights()\nprint(a.__file__)"
+    (tmp_path / "cells.ipy").write_text(f"{first.source}\n{uses}", "utf-8")
     assert str(tmp_path / "venv") in run(fresh_python, "-m", "IPython", tmp_path / "cells.ipy", cwd=tmp_path)
