@@ -84,6 +84,13 @@ def planted(browser, script):
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", name)
 
 
+# asks for what has this in its address, and gets something else until it is `well` again; there are the `bytes` that came
+SPOILT = """{ const fetch = window.fetch;
+const spoilt = async (answer) => { const bytes = new Uint8Array(await answer.arrayBuffer()); %s; };
+window.fetch = (url) => !window.well && String(url).includes("%s") ? fetch(url).then(spoilt) : fetch(url); }"""
+ALTERED = "bytes[9999] ^= 1; return new Response(bytes)"
+
+
 @contextmanager
 def opened(browser, folder):
     """Open a page beside which lie the modules of the live views, and what the folder holds; yields its address."""

@@ -73,6 +73,7 @@ def test_stamped_page_leads_to_its_code(copy):
     pages = "  - file: chapters/01_task\n  - file: evidence/01_task\n"
     (copy / "_toc.yml").write_text(f"format: jb-book\nroot: pages/notation\nchapters:\n{pages}")
     view = "<figure class='step-slider'><figcaption>A view.</figcaption></figure>"
+    view += "\n\n```{figure} ../assets/attention.png\n:name: fig-one\n\nA figure.\n```"
     cells = map(new_markdown_cell, ["# Evidence 1: The task", f"(half)=\n## Half a look-up\n\n{view}"])
     nbformat.write(new_notebook(cells=[*cells]), copy / "evidence/01_task.ipynb")
     listed = copy / "tools/site/extensions.py"  # without the live network, which has no button and costs a quarter of the time
@@ -81,8 +82,8 @@ def test_stamped_page_leads_to_its_code(copy):
     page, evidence = (soup(f"{folder}/01_task.html", copy / "_build/html") for folder in ("chapters", "evidence"))
     assert {ADDRESS, f"{COLAB}/chapters/01_task.ipynb"} <= {link["href"] for link in page.select(".article-header-buttons a")}
     assert evidence.select_one(f"a[href='{COLAB}/evidence/01_task.ipynb']")
-    numbers = [number.get_text() for number in evidence.select(".section-number, .view-number")]
-    assert numbers == ["1.1. ", "View E1.1 "]
+    numbers = [number.get_text() for number in evidence.select(".section-number, .view-number, .caption-number")]
+    assert numbers == ["1.1. ", "View E1.1 ", "Fig. E1.1 "]
     assert page.select_one("link[rel=canonical]")["href"] == f"{PAGES}/chapters/01_task.html"
     assert page.select_one("meta[property='og:image']")["content"] == f"{PAGES}/_static/three-phases.png"
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from browsing import errors, on_paper, planted, requests, show
+from browsing import ALTERED, SPOILT, errors, on_paper, planted, requests, show
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -278,18 +278,15 @@ def test_what_is_shown_is_named_until_other_weights_are_there(explorer):
     browser.get_log("browser")
 
 
-SPOILT = """{ const fetch = window.fetch;
-const spoilt = async (answer) => { const bytes = new Uint8Array(await answer.arrayBuffer()); %s; };
-window.fetch = (url) => String(url).endsWith("step-003000.safetensors") ? fetch(url).then(spoilt) : fetch(url); }"""
 SPOILS = {
     "return new Response('', { status: 404 })": "could not be fetched (404)",
-    "bytes[9999] ^= 1; return new Response(bytes)": "its checksum is not",
+    ALTERED: "its checksum is not",
 }
 
 
 @pytest.mark.parametrize("spoil, words", SPOILS.items())
 def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(spoil, words, browser, explorer):
-    with planted(browser, SPOILT % spoil):
+    with planted(browser, SPOILT % (spoil, "step-003000")):
         explorer("?run=seed-42&step=3000", waits="error")
     assert words in said(browser, "error") and "\n" not in said(browser, "error") and not said(browser, "verdict")
     until(browser, lambda: len(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")) >= 16)

@@ -3,32 +3,41 @@
 import html
 import json
 import re
-import shutil
 
-import finish
 import live_network
 import pytest
 import torch
-from browsing import ROOT, STICKING_OUT, errors, faint, look, on_paper, opened, requests, run_script, show, violations
+from browsing import (
+    ALTERED,
+    SPOILT,
+    STICKING_OUT,
+    errors,
+    faint,
+    look,
+    on_paper,
+    opened,
+    planted,
+    requests,
+    run_script,
+    show,
+    soup,
+    violations,
+)
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from assign_add_lib.companions.rules import SYSTEM
 from assign_add_lib.companions.rules.analysis import patterns_at_questions
 from assign_add_lib.companions.rules.data import Rows, all_pairs
 from assign_add_lib.companions.rules.model import Network
 from assign_add_lib.companions.rules.seeds import MAIN, SEEDS
 from assign_add_lib.companions.rules.solvers import ratio_matching, regression
 from assign_add_lib.companions.rules.training import RuleConfig, RuleLearner, RuleRun
-from assign_add_lib.engine import manifest
 from assign_add_lib.engine.files import save_tensors
-from assign_add_lib.engine.runs import export
-from assign_add_lib.views.explorer import live_script, saying
+from assign_add_lib.views.explorer import saying
 from assign_add_lib.views.playground import playground
 
-LIVE = ROOT / "assign_add_lib/views/live"
 RULE, INPUTS = (2, 5), [(1, 3), (3, 2), (4, 4), (2, 3), (0, 6), (1, 4), (6, 6), (5, 1), (2, 6)]
 SMALL = {"d_model": 16, "heads": 2, "std": 0.6}
 SIZES = [(7, 1, 12, 2), (7, 2, 16, 4), (7, 4, 96, 4), (5, 3, 24, 3)]  # p, depth, d_model, heads
@@ -394,97 +403,78 @@ def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, browser):
 
 
 @pytest.fixture(scope="module")
-def site(browser, tmp_path_factory):
-    """A page as the site has it, with a strict policy, and with the checkpoints of two shipped runs beside it."""
-    browser.execute_cdp_cmd("Network.enable", {})
-    browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})  # files change between tests
-    folder, data = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASSIGN_ADD_RENDER", "static")
-        patch.setattr(manifest, "PACKAGE", data / "package")
-        runs = {}
-        for depth in (2, 1):
-            config = RuleConfig(depth=depth, steps=2, log_every=2, checkpoint_every=2, **SMALL)
-            SYSTEM.train(config, data / "runs" / config.name, "cpu", progress=False)
-            export(data / "runs" / config.name, config.name, RuleRun, data=data / "data")
-            runs[f"depth {depth}"] = RuleRun.open(config.name)
-        body = playground(RULE, INPUTS, runs).data
-        live_network.put_rules(folder, body)
-        script = live_script(live_network.SCRIPTS["live-rules.js"], "document.currentScript.src")
-        networks = {name: each.network() for name, each in runs.items()}
-        with pytest.raises(ValueError, match="execute the page's notebook again"):
-            live_network.put_rules(folder, body.replace('"sum":"', '"sum":"0'))
-    (folder / "_static/live-rules.js").write_text(script, "utf-8")
-    for sheet in ("explorer.css", "playground.css"):
-        shutil.copy(LIVE / sheet, folder / "_static")
-    links = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in ("explorer", "playground"))
-    policy = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{finish.POLICY}">'
-    head = f'{policy}<link rel="icon" href="data:,">{links}<script defer src="_static/live-rules.js"></script>'
-    body = re.sub(' style="[^"]*"', "", body)  # as `finish` does
-    for name, space in (("page", ""), ("below", "<br>" * 200)):
-        (folder / f"{name}.html").write_text(f"<!doctype html>{head}{space}{body}", "utf-8")
-    with served(folder) as address:
-        yield address, networks, folder
+def chapter(site):
+    """The address of a chapter with a row, and what the package says of that row, or of less of it, by the networks' names."""
+    data = json.loads(soup("chapters/16_rules.html").select_one("rules-from-examples script").string)
+    networks = {each["name"]: RuleRun.open(each["run"]).network() for each in data["networks"]}
+    rule, (*inputs, question) = data["rule"], data["inputs"]
+
+    def says(name, hidden=0):
+        return verdict(networks[name], solved(inputs[hidden:], rule), question, rule)
+
+    return f"{site}/chapters/16_rules.html", says
 
 
 def weights_asked(browser):
     return [url.split("/")[-3] for url in requests(browser) if url.endswith(".safetensors")]
 
 
-def test_on_the_site_weights_are_fetched_when_they_are_asked_for(browser, site):
-    address, networks, _ = site
-    page = Page(browser, f"{address}/below.html", answers=False)
+def test_on_the_site_weights_are_fetched_when_they_are_asked_for(browser, chapter):
+    address, says = chapter
+    page = Page(browser, address, answers=False)
     assert not weights_asked(browser)  # as long as it is far below
-    expected = {name: verdict(network, solved(INPUTS[:-1]), INPUTS[-1]) for name, network in networks.items()}
-    assert page.said() == expected["depth 2"]
+    assert page.said() == says("four layers")
     browser.execute_script("arguments[0].scrollIntoView()", page.root)
     page.until(lambda: page.all(".odds .most"))
-    assert page.said() == expected["depth 2"] and len(weights_asked(browser)) == 1
-    page.choose("Network", "depth 1")
-    page.until(lambda: page.all(".odds .most") and page.said() == expected["depth 1"])
+    assert page.said() == says("four layers") and len(weights_asked(browser)) == 1
+    page.choose("Network", "one layer")
+    page.until(lambda: page.said() == says("one layer"))
     assert len(weights_asked(browser)) == 1 and not errors(browser)
 
 
-def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(browser, site):
-    address, networks, folder = site
-    path = next(folder.glob("_static/runs/*depth-1-*/checkpoints/*.safetensors"))
-    content = path.read_bytes()
-    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    try:
-        page = Page(browser, f"{address}/page.html")
-        page.choose("Network", "depth 1")
-        page.until(lambda: page.said("error") == "the checkpoint is damaged: its checksum is not the one listed")
-        page.named("show example 1").send_keys(Keys.SPACE)  # and all else goes on
-        assert page.said() == "" and "Example 2: " in page.said("says") and "Example 1: " not in page.said("says")
-    finally:
-        path.write_bytes(content)
+def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(browser, chapter):
+    address, says = chapter
+    with planted(browser, SPOILT % (ALTERED, "lines-depth-1")):
+        page = Page(browser, f"{address}#a-row-of-your-own")
+    page.choose("Network", "one layer")
+    page.until(lambda: page.said("error") == "the checkpoint is damaged: its checksum is not the one listed")
+    page.named("show example 1").send_keys(Keys.SPACE)  # and all else goes on
+    assert page.said() == "" and "Example 4: " in page.said("says") and "Example 1: " not in page.said("says")
+    browser.execute_script("window.well = true")
     page.named("Try again").send_keys(Keys.ENTER)
-    page.until(lambda: page.said() == verdict(networks["depth 1"], solved(INPUTS[1:-1]), INPUTS[-1]))
+    page.until(lambda: page.said() == says("one layer", hidden=1))
     assert not page.said("error") and not page.named("Try again").is_displayed()
     browser.get_log("browser")
 
 
-def test_what_was_asked_last_is_shown_whatever_comes_first(browser, site):
-    address, networks, _ = site
-    page = Page(browser, f"{address}/page.html")
+def test_what_was_asked_last_is_shown_whatever_comes_first(browser, chapter):
+    address, says = chapter
+    page = Page(browser, f"{address}#a-row-of-your-own")
     browser.execute_script(
         "const fetch = window.fetch; window.fetch = (url) => new Promise((go) => (window.go = go)).then(() => fetch(url))"
     )
-    for name in ("depth 1", "depth 2"):
+    for name in ("one layer", "four layers"):
         page.choose("Network", name)
-    expected = verdict(networks["depth 2"], solved(INPUTS[:-1]), INPUTS[-1])
-    page.until(lambda: page.said() == expected)  # which was fetched before
+    page.until(lambda: page.said() == says("four layers"))  # which was fetched before
     browser.execute_async_script("window.go(); setTimeout(arguments[0], 500)")
-    assert page.said() == expected and weights_asked(browser)[-1].startswith("lines-depth-1-")
+    assert page.said() == says("four layers") and weights_asked(browser)[-1].startswith("lines-depth-1-")
     page.named("show example 1").send_keys(Keys.SPACE)
-    assert page.said() == verdict(networks["depth 2"], solved(INPUTS[1:-1]), INPUTS[-1])
-    page.choose("Network", "depth 1")
-    page.until(lambda: page.said() == verdict(networks["depth 1"], solved(INPUTS[1:-1]), INPUTS[-1]))
+    assert page.said() == says("four layers", hidden=1)
+    page.choose("Network", "one layer")
+    page.until(lambda: page.said() == says("one layer", hidden=1))
 
 
-def test_print_shows_the_row_and_the_sentence_alone(browser, site):
-    page = Page(browser, f"{site[0]}/page.html")
+def test_print_shows_the_row_and_the_sentence_alone(browser, chapter):
+    page = Page(browser, f"{chapter[0]}#a-row-of-your-own")
     still = page.all(":scope > table, :scope > .said")
     assert len(still) == 3 and not any(each.is_displayed() for each in still)
     with on_paper(browser):
         assert all(each.is_displayed() for each in still) and not page.all(".live-view")[0].is_displayed()
+
+
+def test_a_checkpoint_that_is_not_the_one_of_the_page_ends_the_build(tmp_path, static):
+    body = playground(RULE, INPUTS, {"one": RuleRun.open(SHIPPED[0])}).data
+    live_network.put_rules(tmp_path, body)
+    assert len(list(tmp_path.glob("_static/runs/*/checkpoints/*.safetensors"))) == 1
+    with pytest.raises(ValueError, match="execute the page's notebook again"):
+        live_network.put_rules(tmp_path, body.replace('"sum":"', '"sum":"0'))
