@@ -88,7 +88,7 @@ def planted(browser, script):
 SPOILT = """{ const fetch = window.fetch;
 const spoilt = async (answer) => { const bytes = new Uint8Array(await answer.arrayBuffer()); %s; };
 window.fetch = (url) => !window.well && String(url).includes("%s") ? fetch(url).then(spoilt) : fetch(url); }"""
-ALTERED = "bytes[9999] ^= 1; return new Response(bytes)"
+ALTERED = "bytes[bytes.length - 1] ^= 1; return new Response(bytes)"
 
 
 @contextmanager

@@ -453,9 +453,9 @@ def test_what_was_asked_last_is_shown_whatever_comes_first(browser, chapter):
     browser.execute_script(
         "const fetch = window.fetch; window.fetch = (url) => new Promise((go) => (window.go = go)).then(() => fetch(url))"
     )
-    for name in ("one layer", "four layers"):
+    for name in ("one layer", "four layers"):  # of which the second was fetched before
         page.choose("Network", name)
-    page.until(lambda: page.said() == says("four layers"))  # which was fetched before
+    page.until(lambda: page.said() == says("four layers") and browser.execute_script("return 'go' in window"))
     browser.execute_async_script("window.go(); setTimeout(arguments[0], 500)")
     assert page.said() == says("four layers") and weights_asked(browser)[-1].startswith("lines-depth-1-")
     page.named("show example 1").send_keys(Keys.SPACE)
