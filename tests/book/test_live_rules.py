@@ -167,7 +167,11 @@ class Page:
         self.browser = browser
         self.root = browser.find_element(By.TAG_NAME, "rules-from-examples")
         if answers:
-            self.until(lambda: self.all(".odds .most"))
+            self.come_near()
+
+    def come_near(self):
+        self.browser.execute_script("arguments[0].scrollIntoView()", self.root)
+        self.until(lambda: self.all(".odds .most"))
 
     def all(self, selector):
         return self.root.find_elements(By.CSS_SELECTOR, selector)
@@ -424,8 +428,7 @@ def test_on_the_site_weights_are_fetched_when_they_are_asked_for(browser, chapte
     page = Page(browser, address, answers=False)
     assert not weights_asked(browser)  # as long as it is far below
     assert page.said() == says("four layers")
-    browser.execute_script("arguments[0].scrollIntoView()", page.root)
-    page.until(lambda: page.all(".odds .most"))
+    page.come_near()
     assert page.said() == says("four layers") and len(weights_asked(browser)) == 1
     page.choose("Network", "one layer")
     page.until(lambda: page.said() == says("one layer"))
@@ -435,7 +438,7 @@ def test_on_the_site_weights_are_fetched_when_they_are_asked_for(browser, chapte
 def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(browser, chapter):
     address, says = chapter
     with planted(browser, SPOILT % (ALTERED, "lines-depth-1")):
-        page = Page(browser, f"{address}#a-row-of-your-own")
+        page = Page(browser, address)
     page.choose("Network", "one layer")
     page.until(lambda: page.said("error") == "the checkpoint is damaged: its checksum is not the one listed")
     page.named("show example 1").send_keys(Keys.SPACE)  # and all else goes on
@@ -449,7 +452,7 @@ def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(brow
 
 def test_what_was_asked_last_is_shown_whatever_comes_first(browser, chapter):
     address, says = chapter
-    page = Page(browser, f"{address}#a-row-of-your-own")
+    page = Page(browser, address)
     browser.execute_script(
         "const fetch = window.fetch; window.fetch = (url) => new Promise((go) => (window.go = go)).then(() => fetch(url))"
     )
@@ -465,7 +468,7 @@ def test_what_was_asked_last_is_shown_whatever_comes_first(browser, chapter):
 
 
 def test_print_shows_the_row_and_the_sentence_alone(browser, chapter):
-    page = Page(browser, f"{chapter[0]}#a-row-of-your-own")
+    page = Page(browser, chapter[0])
     still = page.all(":scope > table, :scope > .said")
     assert len(still) == 3 and not any(each.is_displayed() for each in still)
     with on_paper(browser):

@@ -18,7 +18,7 @@ import pytest
 from marking import channel, judge, landlock
 from marking.__main__ import main, mark
 from marking.assignments import WORDS, assignment, read_chapters
-from marking.gradebook import Course
+from marking.gradebook import Course, make_assignment
 from marking.sandbox import Limits
 from nbformat.v4 import new_code_cell
 from plain import Book
@@ -144,10 +144,22 @@ NAMED = {"ann": "01_task", "bob": "Copy of 01_task", "eve": "01_task (1)"}  # as
 
 
 @pytest.fixture(scope="module")
-def marked(release, tmp_path_factory):
+def laid_out(tmp_path_factory):
+    """Makes a folder to hand in, beside which nbgrader has made the assignment already, which takes it seconds."""
+    make_assignment(Course(course := tmp_path_factory.mktemp("made") / "course"), Book(), "01_task")
+
+    def made(folder):
+        folder.mkdir()
+        shutil.copytree(course, folder.with_name(folder.name + "-marks") / "course")
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def marked(release, laid_out, tmp_path_factory):
     """The folder of all kinds of files, marked: the rows by name, and the folder of the marks."""
-    folder = tmp_path_factory.mktemp("marking") / "week 1"
-    folder.mkdir()
+    folder = laid_out(tmp_path_factory.mktemp("marking") / "week 1")
     for name in MARKED:
         answers, extra, _, _ = CASES[name]
         nbformat.write(solved(release, extra, **answers), folder / f"{name}.ipynb")
@@ -259,9 +271,8 @@ def test_loops_end(release, shell):
         assert remark.startswith(f"{where}: it used 2 seconds of a processor")
 
 
-def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, tmp_path, monkeypatch):
-    folder, judged = tmp_path / "stopped", []
-    folder.mkdir()
+def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, laid_out, tmp_path, monkeypatch):
+    folder, judged = laid_out(tmp_path / "stopped"), []
     for name in "abc":
         nbformat.write(solved(release, **BLANK), folder / f"{name}.ipynb")
 
@@ -324,9 +335,8 @@ def killed(at, change, *arguments):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
-def test_killed_at_any_moment_it_goes_on(release, tmp_path, monkeypatch):
-    folder, course = tmp_path / "killed", tmp_path / "killed-marks" / "course"
-    folder.mkdir()
+def test_killed_at_any_moment_it_goes_on(release, laid_out, tmp_path, monkeypatch):
+    folder, course = laid_out(tmp_path / "killed"), tmp_path / "killed-marks" / "course"
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where a killed marker leaves the folder of a process
     for name, extra in (("a", []), ("b", ["import time\ntime.sleep(3600)"])):
         nbformat.write(solved(release, extra), folder / f"{name}.ipynb")
