@@ -284,7 +284,7 @@ SPOILS = {
 }
 
 
-@pytest.mark.parametrize("spoil, words", SPOILS.items())
+@pytest.mark.parametrize("spoil, words", SPOILS.items(), ids=["gone", "altered"])
 def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(spoil, words, browser, explorer):
     with planted(browser, SPOILT % (spoil, "step-003000")):
         explorer("?run=seed-42&step=3000", waits="error")
