@@ -3,9 +3,12 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from bs4 import BeautifulSoup
 from chromium import served
 from moved import former
 
@@ -32,12 +35,22 @@ document.fonts.ready.then(wait);
 """
 
 
-def show(browser, address, width=1280, height=900, scheme="light"):
-    """Open a page in a window of this size and colour scheme, and wait until it is drawn."""
+def soup(path, folder=SITE):
+    """A page of the site, read without a browser."""
+    return BeautifulSoup((folder / path).read_text("utf-8"), "lxml")
+
+
+def look(browser, width=1280, height=900, scheme="light"):
+    """Give the window this size and colour scheme."""
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     feature = {"name": "prefers-color-scheme", "value": scheme}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def show(browser, address, **window):
+    """Open a page in such a window, and wait until it is drawn."""
+    look(browser, **window)
     for log in ("browser", "performance"):
         browser.get_log(log)
     browser.get(address)
@@ -56,6 +69,29 @@ def errors(browser):
 
 
 @contextmanager
+def on_paper(browser):
+    """The page that is open is seen as it is printed."""
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    yield
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+@contextmanager
+def planted(browser, script):
+    """Every page that is opened runs this script before its own."""
+    name = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+    yield
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", name)
+
+
+# asks for what has this in its address, and gets something else until it is `well` again; there are the `bytes` that came
+SPOILT = """{ const fetch = window.fetch;
+const spoilt = async (answer) => { const bytes = new Uint8Array(await answer.arrayBuffer()); %s; };
+window.fetch = (url) => !window.well && String(url).includes("%s") ? fetch(url).then(spoilt) : fetch(url); }"""
+ALTERED = "bytes[bytes.length - 1] ^= 1; return new Response(bytes)"
+
+
+@contextmanager
 def opened(browser, folder):
     """Open a page beside which lie the modules of the live views, and what the folder holds; yields its address."""
     shutil.copytree(ROOT / "assign_add_lib/views/live", folder, dirs_exist_ok=True)
@@ -63,6 +99,15 @@ def opened(browser, folder):
     with served(folder) as address:
         show(browser, f"{address}/page.html")
         yield address
+
+
+def jupyter_book(folder, *options):
+    """Build the book of a folder with Jupyter Book, and return where its site lies; what it says where it fails."""
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", folder, *options]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tools")))}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert not done.returncode, done.stdout + done.stderr
+    return folder / "_build/html"
 
 
 def run_script(browser, modules, body, *given):
@@ -77,3 +122,62 @@ def run_script(browser, modules, body, *given):
     """, *given)  # fmt: skip
     assert "value" in answer, answer["error"]
     return answer["value"]
+
+
+def faint(browser):
+    """The words whose contrast is less than WCAG 2 asks for (1.4.3)."""
+    texts = browser.execute_script(f"{TEXTS} return texts.map(({{ element, ...text }}) => text)")
+    assert texts
+    return [text for text in texts if text["contrast"] < text["asked"]]
+
+
+# every element with words of its own, its contrast to what lies behind it, and the contrast asked of words of their size
+TEXTS = """
+const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+const over = ([r, g, b, alpha = 1], behind) => [r, g, b].map((part, i) => alpha * part + (1 - alpha) * behind[i]);
+const grounds = new Map([[null, [255, 255, 255]]]);
+const ground = (element) => {
+  if (!grounds.has(element)) {
+    grounds.set(element, over(channels(getComputedStyle(element).backgroundColor), ground(element.parentElement)));
+  }
+  return grounds.get(element);
+};
+const luminance = (rgb) => rgb
+  .map((part) => part / 255)
+  .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+const speaks = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+const texts = [...document.body.querySelectorAll("*:not(script, style)")]
+  .filter((element) => speaks(element) && element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+  .map((element) => {
+    const style = getComputedStyle(element), behind = ground(element);
+    const [dark, light] = [over(channels(style.color), behind), behind].map(luminance).sort((a, b) => a - b);
+    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    const html = element.outerHTML.slice(0, 200);
+    return { element, html, contrast: (light + 0.05) / (dark + 0.05), asked: large ? 3 : 4.5 };
+  });
+"""
+
+
+def axe(browser, options, within="html"):
+    """What axe finds on the page that is open."""
+    browser.execute_script((ROOT / "tests/vendor/axe.min.js").read_text("utf-8"))
+    return browser.execute_async_script(f"axe.run('{within}', {options}).then(arguments[0])")
+
+
+def violations(browser, options="", within="html"):
+    """What of it breaks a rule, of whatever weight."""
+    found = axe(browser, f"{{ resultTypes: ['violations'], {options} }}", within)["violations"]
+    nodes = [(each["id"], node["html"]) for each in found for node in each["nodes"]]
+    # a cell with a formula has a name, but this rule of axe asks for words that are seen, and sees none in MathML
+    return [(rule, html) for rule, html in nodes if rule != "empty-table-header" or "<math" not in html]
+
+
+# what lies beyond the right edge with no box around it that scrolls
+STICKING_OUT = """
+const scrolls = (element) => element.matches("article *")
+  && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+return [...document.querySelectorAll("article *")]
+  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element))
+  .map((element) => element.outerHTML.slice(0, 200));
+"""

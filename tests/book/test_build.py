@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
+from browsing import ROOT, soup
 from first_cell import first_cell
 from nbformat.v4 import new_markdown_cell, new_notebook
 from plain import Book
@@ -18,6 +18,7 @@ from stamp import stamp
 
 ADDRESS = "https://github.com/OWNER/REPOSITORY"
 COLAB = "https://colab.research.google.com/github/OWNER/REPOSITORY/blob/published"
+PAGES = "https://owner.github.io/REPOSITORY"
 
 
 def run(*command, cwd):
@@ -29,10 +30,17 @@ def run(*command, cwd):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """A wheel built from this checkout."""
-    root, folder = Path(__file__).resolve().parents[2], tmp_path_factory.mktemp("wheel")
+    folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    run(*pip, "--wheel-dir", folder, root, cwd=folder)
+    run(*pip, "--wheel-dir", folder, ROOT, cwd=folder)
     return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def copy(wheel, tmp_path_factory):
+    """A stamped copy of this checkout, whose chapters install the wheel."""
+    stamp(ADDRESS + "/", folder := tmp_path_factory.mktemp("stamped") / "copy", package=wheel.as_uri())
+    return folder
 
 
 @pytest.fixture
@@ -46,45 +54,38 @@ def fresh_python(tmp_path):
     return tmp_path / "venv" / "bin" / "python"
 
 
-def test_wheel_holds_the_shipped_data(wheel, root):
-    shipped = {f"assign_add_lib/{path.relative_to(root)}" for path in root.glob("data/**/*") if path.is_file()}
-    assert shipped and shipped <= set(ZipFile(wheel).namelist())
+def test_wheel_holds_the_shipped_data_and_all_of_the_package(wheel):
+    tracked = run("git", "ls-files", "assign_add_lib", cwd=ROOT).splitlines()
+    shipped = {f"assign_add_lib/{path.relative_to(ROOT)}" for path in ROOT.glob("data/**/*") if path.is_file()}
+    assert tracked and shipped and shipped | {*tracked} <= set(ZipFile(wheel).namelist())
 
 
-def test_stamped_copy_points_to_the_published_branch(tmp_path):
-    stamp(ADDRESS + "/", tmp_path / "copy")
-    config = (tmp_path / "copy/_config.yml").read_text("utf-8")
-    assert f"repository:\n  url: {ADDRESS}\n  branch: published\n" in config
-    assert Book(tmp_path / "copy").site == "https://owner.github.io/REPOSITORY"
-    for chapter in (tmp_path / "copy/chapters").iterdir():
+def test_stamped_copy_points_to_the_published_branch(copy, wheel):
+    assert f"repository:\n  url: {ADDRESS}\n  branch: published\n" in (copy / "_config.yml").read_text("utf-8")
+    assert Book(copy).site == PAGES
+    for chapter in (copy / "chapters").iterdir():
         text = chapter.read_text("utf-8").replace('\\"', '"')
-        assert f'PACKAGE = "git+{ADDRESS}@published"' in text and 'PACKAGE = ""' not in text
+        assert f'PACKAGE = "{wheel.as_uri()}"' in text and 'PACKAGE = ""' not in text
 
 
-def test_stamped_page_leads_to_its_code(tmp_path):
+def test_stamped_page_leads_to_its_code(copy):
     """In a book of three pages, one of evidence: a button whose icon has no drawing would end the build."""
-    copy = tmp_path / "copy"
-    stamp(ADDRESS, copy)
     pages = "  - file: chapters/01_task\n  - file: evidence/01_task\n"
     (copy / "_toc.yml").write_text(f"format: jb-book\nroot: pages/notation\nchapters:\n{pages}")
-    (copy / "evidence").mkdir(exist_ok=True)
     view = "<figure class='step-slider'><figcaption>A view.</figcaption></figure>"
+    view += "\n\n```{figure} ../assets/attention.png\n:name: fig-one\n\nA figure.\n```"
     cells = map(new_markdown_cell, ["# Evidence 1: The task", f"(half)=\n## Half a look-up\n\n{view}"])
     nbformat.write(new_notebook(cells=[*cells]), copy / "evidence/01_task.ipynb")
     listed = copy / "tools/site/extensions.py"  # without the live network, which has no button and costs a quarter of the time
     listed.write_text(listed.read_text("utf-8").replace('"live_network", ', ""), "utf-8")
     run(Path(sys.executable).with_name("jupyter-book"), "build", copy, cwd=copy)
-    page = BeautifulSoup((copy / "_build/html/chapters/01_task.html").read_text("utf-8"), "html.parser")
-    links = {link["href"] for link in page.select(".article-header-buttons a")}
-    assert ADDRESS in links
-    assert f"{COLAB}/chapters/01_task.ipynb" in links
-    site = "https://owner.github.io/REPOSITORY"
-    evidence = BeautifulSoup((copy / "_build/html/evidence/01_task.html").read_text("utf-8"), "html.parser")
+    page, evidence = (soup(f"{folder}/01_task.html", copy / "_build/html") for folder in ("chapters", "evidence"))
+    assert {ADDRESS, f"{COLAB}/chapters/01_task.ipynb"} <= {link["href"] for link in page.select(".article-header-buttons a")}
     assert evidence.select_one(f"a[href='{COLAB}/evidence/01_task.ipynb']")
-    numbers = [number.get_text() for number in evidence.select(".section-number, .view-number")]
-    assert numbers == ["1.1. ", "View E1.1 "]
-    assert page.select_one("link[rel=canonical]")["href"] == f"{site}/chapters/01_task.html"
-    assert page.select_one("meta[property='og:image']")["content"] == f"{site}/_static/three-phases.png"
+    numbers = [number.get_text() for number in evidence.select(".section-number, .view-number, .caption-number")]
+    assert numbers == ["1.1. ", "View E1.1 ", "Fig. E1.1 "]
+    assert page.select_one("link[rel=canonical]")["href"] == f"{PAGES}/chapters/01_task.html"
+    assert page.select_one("meta[property='og:image']")["content"] == f"{PAGES}/_static/three-phases.png"
 
 
 def test_unstamped_chapter_says_how_to_install(fresh_python, tmp_path):
@@ -95,9 +96,10 @@ def test_unstamped_chapter_says_how_to_install(fresh_python, tmp_path):
     assert "run `pip install .` in a checkout" in failure.value.stdout + failure.value.stderr
 
 
-def test_stamped_chapter_installs_the_package_and_runs(wheel, fresh_python, root, tmp_path):
-    stamp(ADDRESS, tmp_path / "copy", package=wheel.as_uri())
-    chapter = next(tmp_path.glob("copy/chapters/01_*.ipynb")).rename(tmp_path / "chapter.ipynb")
-    run(fresh_python, root / "tools/execute.py", chapter, cwd=tmp_path)
-    where = "import assign_add_lib as a; print(a.__file__); a.load_run('seed-42').weights()"
-    assert str(tmp_path / "venv") in run(fresh_python, "-c", where, cwd=tmp_path)
+def test_stamped_chapter_installs_the_package_and_goes_on(copy, fresh_python, tmp_path):
+    """With what lies in the wheel beside the modules, too: a style sheet and the shipped runs."""
+    first = next(cell for cell in nbformat.read(copy / "chapters/01_task.ipynb", 4).cells if cell.cell_type == "code")
+    uses = "import assign_add_lib as a\nfrom assign_add_lib.views import figures\nfigures.use_style()\n"
+    uses += "a.load_run('seed-42').weights()\nprint(a.__file__)"
+    (tmp_path / "cells.ipy").write_text(f"{first.source}\n{uses}", "utf-8")
+    assert str(tmp_path / "venv") in run(fresh_python, "-m", "IPython", tmp_path / "cells.ipy", cwd=tmp_path)

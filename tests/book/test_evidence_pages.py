@@ -1,203 +1,101 @@
 """Course and evidence: each link has its section, each section is asked for and argues in order, and both find each other."""
 
-import os
 import re
-import subprocess
-import sys
 
 import nbformat
 import pytest
-from browsing import ROOT
-from bs4 import BeautifulSoup
+from browsing import ROOT, soup
 from links import read_links
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from plain import Book, plain
 
 PARTS = ["Claim", "Rivals", "Test", "Result", "Open"]
 PART = re.compile(rf"(?m)^\*\*({'|'.join(PARTS)})\.\*\* \S")
-
-
-def faults(root, files):
-    """What is wrong with the links between the pages of a book and with the sections of its evidence."""
-    links = read_links(root, {page: root / file for page, file in files.items()})
-    course = {label for label, places in links.places.items() if any(each.page.startswith("chapters/") for each in places)}
-    for label in links.places.keys() - links.sections.keys():
-        yield f"no section of evidence has the label {label}"
-    for label in links.sections.keys() - course:
-        yield f"no chapter asks for {label}"
-    for page, file in files.items():
-        if page.startswith("evidence/"):
-            cells = nbformat.read(root / file, 4).cells
-            text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-            _, *sections = re.split(r"(?m)^(?=(?:\(.*\)=\n+)?## )(?<!=\n)", text)
-            if not re.match(rf"# Evidence {int(page[9:11])}: \S", text):
-                yield f"{page} is not titled Evidence, with its number"
-            for section in sections:
-                title = re.search(r"(?m)^## (.*)", section)[1]
-                if not section.startswith("("):
-                    yield f"{page}: {title} has no label"
-                if PART.findall(section) != PARTS:
-                    yield f"{page}: {title} has the parts {PART.findall(section)}"
+COURSE, EVIDENCE = "chapters/05_attention", "evidence/05_attention"
 
 
 def test_course_and_evidence_keep_to_each_other():
-    assert list(faults(ROOT, Book(ROOT, "").files)) == []
-
-
-ARGUED = "\n\n".join(f"**{part}.** Some words." for part in PARTS)
-REPORTED = "share: 0.970 (quoted as 0.97, within 0.002)\n"
-FIGURE = {"figure": {"caption": "What {evidence}`counterweight` draws.", "name": "fig-course"}, "image": {"alt": "A dot."}}
-PYTHON = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
-DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
-
-
-def drawn(name):
-    """A cell with a figure."""
-    mystnb = FIGURE | {"figure": {"caption": "A dot.", "name": name}} if name else FIGURE
-    output = new_output("display_data", {"image/png": DOT})
-    return new_code_cell("draw()", metadata={"mystnb": mystnb}, outputs=[output])
-
-
-def check(tags):
-    """A cell that checks a number."""
-    printed = new_output("stream", name="stdout", text=REPORTED)
-    return new_code_cell('report("share", 0.97, 0.97, 0.002)', metadata={"tags": tags}, outputs=[printed])
+    """What is asked for is there; each section is asked for by a chapter, has a label, and argues in order."""
+    files = Book(ROOT, "").files
+    links = read_links(ROOT, {page: ROOT / file for page, file in files.items()})
+    course = {label for label, places in links.places.items() if any(each.page.startswith("chapters/") for each in places)}
+    assert links.places.keys() - links.sections.keys() == links.sections.keys() - course == set()
+    for page in (page for page in files if page.startswith("evidence/")):
+        cells = nbformat.read(ROOT / files[page], 4).cells
+        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+        title, *sections = re.split(r"(?m)^(?=(?:\(.*\)=\n+)?## )(?<!=\n)", text)
+        assert re.match(rf"# Evidence {int(page[9:11])}: \S", title), page
+        for section in sections:
+            assert section.startswith("(") and PART.findall(section) == PARTS, section[:300]
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """The folder of a small book: an introduction, chapter 5 and its evidence."""
-    root = tmp_path_factory.mktemp("small")
-    chapter = [
-        "# Attention\n\n## Break it\n\nThe rest is a counterweight ({evidence}`counterweight`).",
-        "## Again\n\nSee {evidence}`counterweight` and {evidence}`place`.",
-    ]
-    evidence = [
-        "# Evidence 5: Attention\n\nWhat holds the chapter.",
-        f"(counterweight)=\n## The rest is a *counterweight*\n\n{ARGUED}",
-        f"(place)=\n## By place\n\n{ARGUED}\n\n### A detail\n\nWords.",
-    ]
-    cells = {
-        "chapters/05_attention": [*map(new_markdown_cell, chapter), check(["remove-cell"]), drawn(None)],
-        "evidence/05_attention": [*map(new_markdown_cell, evidence), check(["check", "hide-cell"]), drawn("fig-evidence")],
-    }
-    for page, each in cells.items():
-        (root / page).parent.mkdir()
-        nbformat.write(new_notebook(cells=each, metadata=PYTHON), root / f"{page}.ipynb")
-    (root / "intro.md").write_text("# A book\n\nIt begins with {evidence}`place`.\n")
-    (root / "pages").mkdir()
-    (root / "pages/glossary.md").write_text("# Words\n")
-    (root / "pages/references.bib").write_text("")
-    (root / "_config.yml").write_text((ROOT / "_config.yml").read_text())
-    return root
-
-
-def contents(root, *pages):
-    """Write the table of contents of these pages."""
-    parts = "".join(f"  - caption: {page[:5]}\n    numbered: 1\n    chapters:\n      - file: {page}\n" for page in pages)
-    (root / "_toc.yml").write_text(f"format: jb-book\nroot: intro\nparts:\n{parts}")
-
-
-def built(root, *pages):
-    """The pages of the small book, or of a part of it, as Sphinx builds them with our extension."""
-    contents(root, *pages)
-    site = root / f"site-{len(pages)}"
-    extensions = "extensions=myst_nb,sphinx_external_toc,sphinx_multitoc_numbering,book_tidy,evidence"
-    settings = ["html_theme=sphinx_book_theme", "nb_execution_mode=off", "numfig=1", "external_toc_exclude_missing=1"]
-    options = [part for each in (extensions, *settings) for part in ("-D", each)]
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-C", *options]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "tools/site"), str(ROOT / "tools"), str(ROOT)])}
-    subprocess.run([*command, str(root), str(site)], check=True, env=environment)
-    return {page: BeautifulSoup((site / f"{page}.html").read_text(), "html.parser") for page in ("intro", *pages)}
+def asked():
+    """What the chapter asks for, line by line: a label, and the heading above it."""
+    found, heading = [], ""
+    for line in (ROOT / f"{COURSE}.md").read_text("utf-8").splitlines():
+        heading = line.removeprefix("## ") if line.startswith("## ") else heading
+        found += [(label, heading) for label in re.findall(r"\{evidence\}`(.+?)`", line)]
+    return found
 
 
 @pytest.fixture(scope="module")
-def site(small):
-    return built(small, "chapters/05_attention", "evidence/05_attention")
+def names():
+    """What the sections of its evidence are called, by label."""
+    labels = re.findall(r"(?m)^\((.+)\)=\n+## ", (ROOT / f"{EVIDENCE}.md").read_text("utf-8"))
+    return {label: f"Evidence 5.{place}" for place, label in enumerate(labels, start=1)}
 
 
-def links_in(page, text):
-    return [link["href"] for link in page.select("[role=main] a[href]") if link.get_text().startswith(text)]
+def test_links_lead_to_their_sections_and_back(asked, names):
+    course, evidence = soup(f"{COURSE}.html"), soup(f"{EVIDENCE}.html")
+    links = [(link.get_text(), link["href"]) for link in course.select("article a[href*='evidence/']")]
+    assert [link for link in links if link[0] != "Evidence"] == [
+        (names[label], f"../{EVIDENCE}.html#{label}") for label, _ in asked
+    ]
+    for label, back in zip(names, evidence.select(".asked-for"), strict=True):
+        assert evidence.find(id=label)
+        places = [f"Chapter 5, {heading}" for each, heading in asked if each == label]
+        assert back.get_text() == f"Asked for by: {'; '.join(places)}"
+        anchors = {link["href"].partition("#")[2] for link in back.select("a")}
+        assert len(anchors) == len(places) and all(course.find(id=anchor) for anchor in anchors)
 
 
-def test_links_lead_to_their_sections_and_back(site):
-    course, evidence = site["chapters/05_attention"], site["evidence/05_attention"]
-    there = "../evidence/05_attention.html"
-    assert links_in(course, "Evidence 5.1") == [f"{there}#counterweight"] * 3
-    assert links_in(course, "Evidence 5.2") == [f"{there}#place"]
-    assert links_in(site["intro"], "Evidence 5.2") == ["evidence/05_attention.html#place"]
-    first, second = (paragraph.get_text() for paragraph in evidence.select(".asked-for"))
-    assert first == "Asked for by: Chapter 5, Break it; Chapter 5, Again; Chapter 5, Again"
-    assert second == "Asked for by: Chapter 5, Again; A book"
-    back = [link["href"].partition("#")[2] for link in evidence.select(".asked-for a")]
-    assert len({*back[:3]}) == 3 and all(course.find(id=anchor) for anchor in back[:4]) and site["intro"].find(id=back[4])
-    assert [bool(evidence.find(id=label)) for label in ("counterweight", "place")] == [True, True]
-
-
-def test_sections_have_the_number_of_the_file_and_figures_one_of_their_own(site):
-    course, evidence = site["chapters/05_attention"], site["evidence/05_attention"]
-    titles = [heading.get_text().removesuffix("#") for heading in evidence.select("article :is(h1, h2, h3)")]
-    assert titles == ["Evidence 5: Attention", "5.1. The rest is a counterweight", "5.2. By place", "A detail"]
+def test_sections_have_the_number_of_the_file(names):
+    evidence = soup(f"{EVIDENCE}.html")
+    titles = [heading.get_text().removesuffix("#") for heading in evidence.select("article :is(h1, h2)")]
     listed = [link.get_text().strip() for link in evidence.select("nav.page-toc a")]
-    assert listed == ["5.1. The rest is a counterweight", "5.2. By place", "A detail"]
-    assert course.select_one("article h1").get_text().startswith("5. Attention")
-    numbers = [page.select_one(".caption-number").get_text() for page in (course, evidence)]
-    assert numbers == ["Fig. 5.1 ", "Fig. E5.1 "]
+    assert titles[0].startswith("Evidence 5: ") and titles[1:] == [each for each in listed if each[0].isdigit()]
+    assert [title.split(" ")[0] for title in titles[1:]] == [f"5.{place}." for place in range(1, len(names) + 1)]
 
 
-def test_checks_are_hidden_in_the_course_and_folded_in_the_evidence(site):
-    assert "quoted as" not in site["chapters/05_attention"].get_text()
-    fold = site["evidence/05_attention"].select_one("details.hide")
-    assert fold.select_one(".collapsed").get_text() == "Check these numbers" and REPORTED in fold.get_text()
-    fold.decompose()
-    assert "quoted as" not in site["evidence/05_attention"].get_text()
+def test_checks_are_folded_under_their_name():
+    folds = [fold for fold in soup(f"{EVIDENCE}.html").select("details.hide") if "(quoted as" in fold.get_text()]
+    assert {fold.select_one(".collapsed").get_text() for fold in folds} == {"Check these numbers"}
 
 
-def test_without_the_evidence_the_course_says_it_in_words(site, small):
-    course = built(small, "chapters/05_attention")["chapters/05_attention"]
-    assert "a counterweight (Evidence 5.1)" in course.get_text() and not links_in(course, "Evidence")
-    book = Book(small, "https://example.org")
-    assert "a counterweight (Evidence 5.1)." in plain_text(book, "chapters/05_attention")
+def test_plain_notebooks_lead_to_the_section_and_back(asked, names):
+    book = Book(ROOT, "https://example.org")
+    course, evidence = (
+        "\n\n".join(cell.source for cell in plain(nbformat.read(ROOT / f"{page}.ipynb", 4), page, book).cells)
+        for page in (COURSE, EVIDENCE)
+    )
+    assert evidence.count("*Asked for by:*") == len(names)
+    for label, heading in asked:
+        assert f"[{names[label]}]({book.site}/{EVIDENCE}.html#{label})" in course
+        back = rf".*\[Chapter 5, {re.escape(heading)}\]\({book.site}/{COURSE}\.html#asks-{label}"
+        assert re.search(rf"(?m)^## {names[label].removeprefix('Evidence ')} .*\n\n{back}", evidence)
 
 
-def plain_text(book, page):
-    """The Markdown of a page as a plain notebook has it."""
-    return "\n\n".join(each.source for each in plain(book.notebooks()[page], page, book).cells if each.cell_type == "markdown")
-
-
-def test_plain_notebooks_lead_to_the_section_and_back(site, small):
-    contents(small, "chapters/05_attention", "evidence/05_attention")
-    book, there = Book(small, "https://example.org"), "https://example.org/evidence/05_attention.html"
-    assert f"a counterweight ([Evidence 5.1]({there}#counterweight))" in plain_text(book, "chapters/05_attention")
-    evidence, course = plain_text(book, "evidence/05_attention"), "https://example.org/chapters/05_attention.html"
-    assert f"## 5.1 The rest is a *counterweight*\n\n*Asked for by:* [Chapter 5, Break it]({course}#" in evidence
-    assert "**Fig. E5.1.** A dot." in evidence
-    for anchor in re.findall(rf"{course}#([\w-]+)", evidence):
-        assert site["chapters/05_attention"].find(id=anchor)
-    hidden = plain(book.notebooks()["chapters/05_attention"], "chapters/05_attention", book).cells[2]
-    assert hidden.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
-
-
-@pytest.mark.parametrize(
-    "page, old, new, fault",
-    [
-        (None, "", "", None),
-        ("chapters", "{evidence}`place`", "{evidence}`nowhere`", "no section of evidence has the label nowhere"),
-        ("chapters", "{evidence}`place`", "nothing", "no chapter asks for place"),
-        ("evidence", "(place)=\n", "", "By place has no label"),
-        ("evidence", "**Rivals.**", "**Rival.**", "has the parts ['Claim', 'Test', 'Result', 'Open']"),
-        ("evidence", "# Evidence 5:", "# Evidence 6:", "is not titled Evidence"),
-    ],
-)
-def test_faults_are_found(small, tmp_path, page, old, new, fault):
-    files = {"intro": "intro.md"} | {f"{kind}/05_attention": f"{kind}/05_attention.ipynb" for kind in ("chapters", "evidence")}
-    for file in files.values():
-        text = (small / file).read_text("utf-8")
-        if page and file.startswith(page):
-            quoted, put = old.replace("\n", "\\n"), new.replace("\n", "\\n")
-            assert quoted in text
-            text = text.replace(quoted, put, 1)
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text(text, "utf-8")
-    found = list(faults(tmp_path, files))
-    assert any(fault in each for each in found) if fault else found == []
+def test_a_page_without_a_number_and_a_caption_can_ask_too(tmp_path):
+    caption = {"figure": {"caption": "What {evidence}`place` draws.", "name": "fig"}}
+    notebooks = {
+        "chapters/05_one": [new_markdown_cell("# One\n\n## Break it"), new_code_cell("", metadata={"mystnb": caption})],
+        "evidence/05_one": [new_markdown_cell("# Evidence 5: One\n\n(place)=\n## By place\n")],
+    }
+    files = {page: tmp_path / f"{page}.ipynb" for page in notebooks} | {"intro": tmp_path / "intro.md"}
+    for page, cells in notebooks.items():
+        files[page].parent.mkdir()
+        nbformat.write(new_notebook(cells=cells), files[page])
+    files["intro"].write_text("# A book\n\nIt begins with {evidence}`place`.\n")
+    places = read_links(tmp_path, files).places["place"]
+    assert {(place.whole, place.section) for place in places} == {("Chapter 5", "Break it"), ("A book", "")}

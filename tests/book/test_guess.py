@@ -2,16 +2,12 @@
 
 import ast
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import jupytext
 import pytest
 import yaml
-from browsing import ROOT, errors, show
+from browsing import ROOT, errors, jupyter_book, on_paper, planted, show, violations
 from chromium import served
 from guess import guesses, read_guess
 from nbformat.v4 import new_markdown_cell, new_notebook
@@ -81,16 +77,6 @@ BOX = re.compile(r"^(:{3,})\{admonition\} What this does not show\n:class: limit
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
 
-def limits(text):
-    """What the boxes of a page say; ValueError where one is written in another way or is too long."""
-    boxes = [box["text"] for box in BOX.finditer(text)]
-    if len(boxes) != len(re.findall(r"\} *What this does not show|^:class:.*\blimits\b", text, re.MULTILINE)) / 2:
-        raise ValueError("the box is an admonition `What this does not show` of the class `limits`")
-    if any(len(box.split()) > 80 for box in boxes):
-        raise ValueError("the box has more than 80 words")
-    return boxes
-
-
 def held(cells):
     """The answers that a page's code holds its guesses against, by label, where both are written out."""
     calls = [node for cell in cells for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
@@ -100,12 +86,12 @@ def held(cells):
 
 def test_a_guess_says_what_it_asks_and_what_is_right():
     found = guesses(PAGE)
-    assert {label: guess.kind for label, guess in found.items()} == {
-        "notes": "cells", "wrong-notes": "number", "share": "number", "tidied": "choice",
-    }  # fmt: skip
-    assert [(guess.answer, guess.within, guess.unit) for guess in found.values()] == [
-        ([13, 14], 0, ""), (2, 1, ""), (7.5, 0, "%"), ("It *falls*.", 0, ""),
-    ]  # fmt: skip
+    assert {label: (each.kind, each.answer, each.within, each.unit) for label, each in found.items()} == {
+        "notes": ("cells", [13, 14], 0, ""),
+        "wrong-notes": ("number", 2, 1, ""),
+        "share": ("number", 7.5, 0, "%"),
+        "tidied": ("choice", "It *falls*.", 0, ""),
+    }
     assert found["notes"].tokens[12:] == ("+", "b", "19", "=") and found["tidied"].right == [1]
     assert found["tidied"].asked.endswith("stay?") and found["share"].told == "Only a few."
 
@@ -135,22 +121,9 @@ def test_answers_of_guesses_are_measured_and_boxes_are_short(chapter):
     text = chapter.read_text("utf-8")
     cells = [cell.source for cell in jupytext.read(chapter).cells if re.search(r"\bguess\(", cell.source)]
     assert held(cells) == {label: guess.answer for label, guess in guesses(text).items()}
-    assert len(limits(text)) <= 1
-
-
-def test_code_holds_an_answer_by_its_label():
-    assert held(["checks.guess('share', 100 * right, 7.5, 0.05)", "guess('notes', places, [13, 14])"]) == {
-        "share": 7.5, "notes": [13, 14],
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "change", [("half told", 80 * "word "), (":class: limits", ":class: note"), ("What this does", "What it does")]
-)
-def test_a_box_that_is_long_or_looks_otherwise_is_refused(change):
-    assert limits(PAGE) == ["How a typed number is found is only half told.\n"]
-    with pytest.raises(ValueError, match="box"):
-        limits(PAGE.replace(*change))
+    boxes = [box["text"] for box in BOX.finditer(text)]
+    named = re.findall(r"\} *What this does not show|^:class:.*\blimits\b", text, re.MULTILINE)
+    assert len(named) == 2 * len(boxes) <= 2 and all(len(box.split()) <= 80 for box in boxes)
 
 
 def test_plain_notebooks_quote_the_question_and_fold_the_answer():
@@ -187,11 +160,7 @@ def built(tmp_path_factory):
     (book / "_config.yml").write_text(yaml.safe_dump(config), "utf-8")
     (book / "_toc.yml").write_text("format: jb-book\nroot: guesses\n", "utf-8")
     (book / "guesses.md").write_text(PAGE, "utf-8")
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", book, "-W", "-n"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tools")))}
-    done = subprocess.run(command, cwd=book, env=environment, capture_output=True, text=True)
-    assert not done.returncode, done.stdout + done.stderr
-    return book / "_build/html"
+    return jupyter_book(book, "-W", "-n")
 
 
 @pytest.fixture(scope="module")
@@ -204,9 +173,8 @@ def address(built):
 def page(address, browser):
     """The page as it is when it is opened for the first time, on a phone."""
     show(browser, address, width=360)
+    yield browser
     browser.execute_script("localStorage.clear()")
-    show(browser, address, width=360)
-    return browser
 
 
 def part(page, label, selector):
@@ -220,39 +188,49 @@ def type_into(page, label, *keys, place=0):
     field.send_keys(*keys)
 
 
-GUESSED = [  # label, (place of the field, keys), what is kept, what is said
-    ("wrong-notes", [(0, ["2", Keys.ENTER])], 2, "You guessed 2: exactly right."),
-    ("wrong-notes", [(0, ["3", Keys.ENTER])], 3, "You guessed 3: it is 2, so that is close enough."),
-    ("wrong-notes", [(0, ["-36", Keys.ENTER])], -36, "You guessed -36: it is 2, so you are off by 38."),
-    ("share", [(0, ["7.4", Keys.ENTER])], 7.4, "You guessed 7.4%: it is 7.5%, so you are off by 0.1."),
-    ("tidied", [(0, [Keys.SPACE, Keys.ENTER])], [0], "You guessed: It rises. Not so. The note of b is longer now."),
-    ("tidied", [(1, [Keys.SPACE, Keys.ENTER])], [1], "You guessed: It falls. Right. A longer note takes from 19 what it needs."),
-    ("notes", [(13, [Keys.SPACE]), (14, [Keys.SPACE, Keys.ENTER])], [13, 14], "All right: b (position 13), 19 (position 14)."),
-    ("notes", [(5, [Keys.SPACE]), (14, [Keys.SPACE, Keys.ENTER])], [5, 14],
-     "Right: 19 (position 14). Missed: b (position 13). Not so: 17 (position 5)."),
+GUESSED = [  # label, (place of the field, keys), what is kept, what is said; and the same again in other ways
+    [
+        ("wrong-notes", [(0, ["2", Keys.ENTER])], 2, "You guessed 2: exactly right."),
+        ("share", [(0, ["7.4", Keys.ENTER])], 7.4, "You guessed 7.4%: it is 7.5%, so you are off by 0.1."),
+        ("tidied", [(0, [Keys.SPACE, Keys.ENTER])], [0], "You guessed: It rises. Not so. The note of b is longer now."),
+        ("notes", [(13, [Keys.SPACE]), (14, [Keys.SPACE, Keys.ENTER])], [13, 14],
+         "All right: b (position 13), 19 (position 14)."),
+    ],
+    [
+        ("wrong-notes", [(0, ["3", Keys.ENTER])], 3, "You guessed 3: it is 2, so that is close enough."),
+        ("tidied", [(1, [Keys.SPACE, Keys.ENTER])], [1],
+         "You guessed: It falls. Right. A longer note takes from 19 what it needs."),
+        ("notes", [(5, [Keys.SPACE]), (14, [Keys.SPACE, Keys.ENTER])], [5, 14],
+         "Right: 19 (position 14). Missed: b (position 13). Not so: 17 (position 5)."),
+    ],
+    [("wrong-notes", [(0, ["-36", Keys.ENTER])], -36, "You guessed -36: it is 2, so you are off by 38.")],
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("label, keys, guess, said", GUESSED)
-def test_a_guess_by_keyboard_is_compared_told_and_kept(page, address, label, keys, guess, said):
-    page.execute_script("addEventListener('guess', ({ detail }) => { window.told = detail; })")
-    assert not part(page, label, "details > div").is_displayed()
-    for place, pressed in keys:
-        type_into(page, label, *pressed, place=place)
-    verdict = part(page, label, ".verdict")
-    assert " ".join(verdict.text.split()) == said and verdict.get_attribute("aria-live") == "polite"
-    right = not re.search("off by|Not so", said)
-    assert page.execute_script("return window.told") == {"label": label, "guess": guess, "right": right}
+@pytest.mark.parametrize("guessed", GUESSED)
+def test_guesses_by_keyboard_are_compared_told_and_kept(page, address, guessed):
+    page.execute_script("window.told = {}; addEventListener('guess', ({ detail }) => { told[detail.label] = detail; })")
+    for label, keys, _, _ in guessed:
+        assert not part(page, label, "details > div").is_displayed()
+        for place, pressed in keys:
+            type_into(page, label, *pressed, place=place)
+    told = page.execute_script("return told")
+    assert told == {
+        label: {"label": label, "guess": guess, "right": not re.search("off by|Not so", said)}
+        for label, _, guess, said in guessed
+    }
     for _ in range(2):  # now, and when the reader comes back
-        assert part(page, label, "details > div").is_displayed()
-        assert json.loads(page.find_element(By.ID, f"guess-{label}").get_attribute("data-guess")) == guess
-        assert not part(page, label, "input").is_enabled()
-        assert " ".join(part(page, label, ".verdict").text.split()) == said
+        for label, _, guess, said in guessed:
+            verdict = part(page, label, ".verdict")
+            assert " ".join(verdict.text.split()) == said and verdict.get_attribute("aria-live") == "polite"
+            assert part(page, label, "details > div").is_displayed() and not part(page, label, "input").is_enabled()
+            assert json.loads(page.find_element(By.ID, f"guess-{label}").get_attribute("data-guess")) == guess
         show(page, address, width=360)
-    part(page, label, "button").send_keys(Keys.ENTER)
-    assert part(page, label, "input").is_enabled() and not part(page, label, "details > div").is_displayed()
+    for label, *_ in guessed:
+        part(page, label, "button").send_keys(Keys.ENTER)
+        assert part(page, label, "input").is_enabled() and not part(page, label, "details > div").is_displayed()
     show(page, address)
-    assert part(page, label, ".verdict").text == "" and not errors(page)
+    assert not any(verdict.text for verdict in page.find_elements(By.CLASS_NAME, "verdict")) and not errors(page)
 
 
 def test_nothing_is_told_without_a_guess(page):
@@ -284,13 +262,11 @@ def test_what_was_kept_of_another_page_does_no_harm(page, address, kept):
 
 def test_a_guess_needs_no_storage(page, address):
     script = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } });"
-    planted = page.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
-    try:
+    with planted(page, script):
         show(page, address)
         type_into(page, "wrong-notes", "36", Keys.ENTER)
         assert part(page, "wrong-notes", ".verdict").text.endswith("off by 34.")
-    finally:
-        page.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", planted)
+    show(page, address)
 
 
 def test_without_scripts_the_answer_is_a_fold_and_nothing_is_dead(page, address):
@@ -310,25 +286,20 @@ def test_without_scripts_the_answer_is_a_fold_and_nothing_is_dead(page, address)
         page.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("width, scheme", [(320, "light"), (1280, "dark")])
 def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, address, width, scheme):
     show(page, address, width=width, scheme=scheme)
-    for after in (False, True):
-        if after:
-            for label, keys, *_ in (GUESSED[2], GUESSED[4], GUESSED[7]):
-                for place, pressed in keys:
-                    type_into(page, label, *pressed, place=place)
-        page.execute_script((ROOT / "tests/vendor/axe.min.js").read_text("utf-8"))
-        found = page.execute_async_script("axe.run('article').then(arguments[0])")
-        assert not [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
+    for guessed in ([], GUESSED[0][:3] + GUESSED[1][2:]):
+        for label, keys, *_ in guessed:
+            for place, pressed in keys:
+                type_into(page, label, *pressed, place=place)
+        assert violations(page, within="article") == []
         assert page.execute_script("return document.documentElement.scrollWidth") <= width
 
 
 def test_question_and_answer_are_printed_one_after_the_other(page, address, built):
     """From the page, closed as it is, and in the whole book."""
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    try:
+    with on_paper(page):
         # the browser may take up another medium only with its next frame
         WebDriverWait(page, 60).until_not(lambda _: part(page, "notes", "button").is_displayed())
         for label in guesses(PAGE):
@@ -338,7 +309,5 @@ def test_question_and_answer_are_printed_one_after_the_other(page, address, buil
             assert part(page, label, ".guess-title").rect["y"] < answer.rect["y"]
         assert not part(page, "share", "fieldset").is_displayed()
         assert "It stays." in part(page, "tidied", "fieldset").text
-    finally:
-        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     document = together(built, ["guesses"])
     assert len(document.select("article form.guess-first > details[open]")) == 4  # where they are asked, not at the end

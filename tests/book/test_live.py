@@ -1,11 +1,10 @@
 """The live network on the built page: what a reader asks and changes, and what the page then says."""
 
 import re
-import shutil
 
 import pytest
 import torch
-from browsing import SITE, errors, requests, show
+from browsing import ALTERED, SPOILT, errors, on_paper, planted, requests, show
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -54,6 +53,14 @@ def answered(name, step, tokens):
     return int(odds.argmax()), odds.max().item()
 
 
+def slider(browser):
+    return browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
+
+
+def button(browser, words, place=0):
+    return browser.find_elements(By.XPATH, f"//assign-add//button[text()='{words}']")[place]
+
+
 def typed(browser, text):
     field = browser.find_element(By.CSS_SELECTOR, "assign-add .problem input")
     field.send_keys(Keys.CONTROL, "a")
@@ -61,7 +68,7 @@ def typed(browser, text):
     return field
 
 
-def test_explorer_answers_what_is_typed(explorer):
+def test_explorer_answers_what_is_typed_from_one_checkpoint_and_no_other_host(explorer, site):
     browser = explorer()
     assert said(browser, "verdict") == "On c=1, b=17, a=42, b+19=? the network says 36, with probability above 0.99: right."
     typed(browser, "a=50, c=2, a+c=?")
@@ -70,15 +77,25 @@ def test_explorer_answers_what_is_typed(explorer):
     typed(browser, "a=50, z+1")
     until(browser, lambda: said(browser, "error") == parsed("a=50, z+1"))
     assert f"the network says {answer}," in said(browser, "verdict")  # of the last that could be read
+    asked = [url for url in requests(browser) if url.startswith("http")]
+    assert all(url.startswith(site) for url in asked) and sum(url.endswith(".safetensors") for url in asked) == 1
     assert not errors(browser)
 
 
-@pytest.mark.parametrize("name, step", [("seed-42", 30000), ("seed-42", 1900), ("seed-0", 2000), ("hand-built", 0)])
-def test_the_sentence_of_the_package_is_that_of_the_browser(explorer, name, step):
-    text = "c=1, b=17, a=42, b+19=?"
-    browser = explorer(f"?run={name}&step={step}")
-    until(browser, lambda: answer_of(browser).get_attribute("data-right"))
-    assert answer_of(browser).get_attribute("innerHTML") == sentence(Problem.parse(text), weights(name, step))
+@pytest.mark.parametrize(
+    "asked, name, step",
+    [
+        ("run=seed-42&step=1900", "seed-42", 1900),
+        ("run=seed-0&step=2000", "seed-0", 2000),
+        ("run=hand-built", "hand-built", 0),  # a link to a run alone shows its last step
+        ("run=seed-3", "seed-3", 30000),
+    ],
+)
+def test_the_sentence_of_the_package_is_that_of_the_browser(explorer, asked, name, step):
+    browser = explorer(f"?{asked}")
+    until(browser, lambda: f"run={name}&step={step}" in browser.current_url and answer_of(browser).get_attribute("data-right"))
+    expected = sentence(Problem.parse("c=1, b=17, a=42, b+19=?"), weights(name, step))
+    assert answer_of(browser).get_attribute("innerHTML") == expected and not said(browser, "error")
 
 
 def answer_of(browser):
@@ -93,9 +110,8 @@ window.fetch = (url) => (String(url).endsWith(".safetensors") ? later : fetch)(u
 @pytest.fixture
 def held(site, browser):
     """Opens the explorer while its weights are on their way: until `held` is called in the page, they do not come."""
-    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HELD})
-    yield lambda asked="", **window: show(browser, f"{site}/pages/explorer.html{asked}", **window) or browser
-    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    with planted(browser, HELD):
+        yield lambda asked="", **window: show(browser, f"{site}/pages/explorer.html{asked}", **window) or browser
 
 
 # the page as before its script has run
@@ -213,13 +229,12 @@ def test_explorer_shows_the_attention_and_its_terms(explorer):
 def test_explorer_scrubs_and_plays_the_steps(explorer):
     browser = explorer("?run=seed-42&step=1500")
     until(browser, lambda: "run=seed-42&step=1500" in browser.current_url)
-    slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
-    slider.send_keys(Keys.HOME)
+    slider(browser).send_keys(Keys.HOME)
     answer, odds = answered("seed-42", 0, Problem.parse("c=1, b=17, a=42, b+19=?").tokens())
     until(browser, lambda: f"the network says {answer}, with probability {odds:.2f}" in said(browser, "verdict"))
-    browser.find_element(By.XPATH, "//assign-add//button[text()='Play']").click()
+    button(browser, "Play").click()
     until(browser, lambda: load_run("seed-42").steps[2] <= int(browser.current_url.split("step=")[1]))
-    browser.find_element(By.XPATH, "//assign-add//button[text()='Stop']").click()
+    button(browser, "Stop").click()
     Select(browser.find_element(By.CSS_SELECTOR, "assign-add .controls select")).select_by_visible_text("hand-built")
     until(browser, lambda: "the network says 36" in said(browser, "verdict") and "run=hand-built&step=0" in browser.current_url)
     assert not errors(browser)
@@ -227,8 +242,6 @@ def test_explorer_scrubs_and_plays_the_steps(explorer):
 
 BAD_LINKS = {
     "?problem=nonsense": "the last piece must be one sum of two operands such as b+19=?, not 'nonsense'",
-    "?run=seed-77": "there is no run seed-77; there are seed-0, ",
-    "?names=many": "names is a number from 0 to 2 in steps of 0.25, not many",
     "?shift=1.5": "shift is a number from 0 to 11 in steps of 1, not 1.5",
     "?run=constructor": "there is no run constructor; there are seed-0, ",
     "?step=soon": "the step is a whole number, not soon",
@@ -242,8 +255,7 @@ BAD_LINKS = {
 def test_a_bad_link_gets_one_line(explorer, link, words):
     browser = explorer(link, waits="error")
     assert said(browser, "error").startswith(words) and "\n" not in said(browser, "error")
-    slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
-    slider.send_keys(Keys.HOME, Keys.END)  # and all else goes on
+    slider(browser).send_keys(Keys.HOME, Keys.END)  # and all else goes on
     typed(browser, "3+4=?")
     until(browser, lambda: said(browser, "verdict").startswith("On 3+4=? the network says 7,"))
     assert not errors(browser)
@@ -266,55 +278,35 @@ def test_what_is_shown_is_named_until_other_weights_are_there(explorer):
     browser.get_log("browser")
 
 
-@pytest.mark.parametrize("damage", ["gone", "cut", "altered"])
-def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(damage, browser, tmp_path):
-    shutil.copytree(SITE / "_static", tmp_path / "_static", ignore=shutil.ignore_patterns("seed-[0-35-9]*", "vendor", "scripts"))
-    (tmp_path / "pages").mkdir()
-    shutil.copy(SITE / "pages/explorer.html", tmp_path / "pages")
-    path = tmp_path / "_static/runs/seed-42/checkpoints/step-003000.safetensors"
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.unlink() if damage == "gone" else path.write_bytes(content[:-1000] if damage == "cut" else content)
-    with served(tmp_path) as address:
-        browser.get(f"{address}/pages/explorer.html?run=seed-42&step=3000")
-        until(browser, lambda: said(browser, "error"))
-        lines = {"gone": "could not be fetched (404)", "cut": "it is cut short", "altered": "its checksum is not"}
-        assert lines[damage] in said(browser, "error") and not said(browser, "verdict")
-        until(browser, lambda: len(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")) >= 16)
-        typed(browser, "3+4=?")
-        slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
-        slider.send_keys(Keys.END)  # the others go on
-        until(browser, lambda: said(browser, "verdict").startswith("On 3+4=? the network says 7"))
+SPOILS = {
+    "return new Response('', { status: 404 })": "could not be fetched (404)",
+    ALTERED: "its checksum is not",
+}
+
+
+@pytest.mark.parametrize("spoil, words", SPOILS.items(), ids=["gone", "altered"])
+def test_a_checkpoint_that_is_gone_or_damaged_gets_one_line(spoil, words, browser, explorer):
+    with planted(browser, SPOILT % (spoil, "step-003000")):
+        explorer("?run=seed-42&step=3000", waits="error")
+    assert words in said(browser, "error") and "\n" not in said(browser, "error") and not said(browser, "verdict")
+    until(browser, lambda: len(browser.find_elements(By.CSS_SELECTOR, "assign-add .tokens select")) >= 16)
+    typed(browser, "3+4=?")
+    slider(browser).send_keys(Keys.END)  # the others go on
+    until(browser, lambda: said(browser, "verdict").startswith("On 3+4=? the network says 7"))
     browser.get_log("browser")
-
-
-def test_a_link_to_a_run_alone_shows_its_last_step(explorer):
-    browser = explorer("?run=hand-built")
-    until(browser, lambda: "run=hand-built&step=0" in browser.current_url)
-    assert not said(browser, "error")
-    browser = explorer("?run=seed-3")
-    until(browser, lambda: "run=seed-3&step=30000" in browser.current_url)
 
 
 def test_steps_that_are_passed_over_are_not_fetched(explorer):
     browser = explorer("?run=seed-42&step=0")
     until(browser, lambda: "step=0" in browser.current_url)
     let_go = slowed(browser, "checkpoints")
-    slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
-    slider.send_keys(*[Keys.ARROW_RIGHT] * 6)
+    slider(browser).send_keys(*[Keys.ARROW_RIGHT] * 6)
     browser.execute_async_script("setTimeout(arguments[0], 400)")
     assert browser.execute_script("return waiting.length") <= 3  # the first, the last, and perhaps one between
     let_go()
     step = load_run("seed-42").steps[6]
     until(browser, lambda: f"step={step}" in browser.current_url)
     assert not errors(browser)
-
-
-def test_explorer_asks_for_one_checkpoint_and_no_other_host(explorer, site):
-    browser = explorer("?problem=3%2B4%3D%3F")
-    asked = requests(browser)
-    assert not [url for url in asked if url.startswith("http") and not url.startswith(site)]
-    assert len([url for url in asked if url.endswith(".safetensors")]) == 1
 
 
 def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
@@ -358,10 +350,10 @@ def test_two_networks_stand_beside_each_other(explorer):
     state = browser.current_url
     explorer(state[state.index("?") :])
     until(browser, lambda: len(verdicts()) == 2 and "Unchanged it says" in verdicts()[1])
-    button = browser.find_element(By.XPATH, "//assign-add//button[text()='Close the second network']")
-    button.send_keys(Keys.ENTER)
+    close = button(browser, "Close the second network")
+    close.send_keys(Keys.ENTER)
     until(browser, lambda: "run2" not in browser.current_url and len(verdicts()) == 1)
-    button.send_keys(Keys.ENTER)
+    close.send_keys(Keys.ENTER)
     until(browser, lambda: len(verdicts()) == 2 and verdicts()[0] == verdicts()[1])
     assert not errors(browser)
 
@@ -402,12 +394,12 @@ def test_what_is_asked_while_weights_are_on_their_way_is_kept(explorer):
     browser = explorer("?run=seed-42&step=3000")
     until(browser, lambda: "step=3000" in browser.current_url)
     let_go = slowed(browser, "seed-42/checkpoints/step-008900")
-    slider = browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']")
     place = load_run("seed-42").steps.index(8900)
-    browser.execute_script("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))", slider, place)
+    moved = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+    browser.execute_script(moved, slider(browser), place)
     pane = browser.find_element(By.CLASS_NAME, "pane")
     assert pane.get_attribute("aria-busy") == "true" and pane.get_attribute("aria-label") == "first network"
-    browser.find_element(By.XPATH, "//assign-add//button[text()='Compare with a second network']").send_keys(Keys.ENTER)
+    button(browser, "Compare with a second network").send_keys(Keys.ENTER)
     until(browser, lambda: "run2=seed-42&step2=3000" in browser.current_url)  # as the first, which shows this still
     let_go()
     until(browser, lambda: "step=8900" in browser.current_url and pane.get_attribute("aria-busy") == "false")
@@ -417,9 +409,9 @@ def test_what_is_asked_while_weights_are_on_their_way_is_kept(explorer):
 def test_a_closed_network_plays_no_more(explorer):
     browser = explorer("?step2=0")
     until(browser, lambda: "step2=0" in browser.current_url)
-    browser.find_elements(By.XPATH, "//assign-add//button[text()='Play']")[1].send_keys(Keys.ENTER)
+    button(browser, "Play", 1).send_keys(Keys.ENTER)
     until(browser, lambda: "step2=0" not in browser.current_url)
-    browser.find_element(By.XPATH, "//assign-add//button[text()='Close the second network']").send_keys(Keys.ENTER)
+    button(browser, "Close the second network").send_keys(Keys.ENTER)
     requests(browser)
     browser.execute_async_script("setTimeout(arguments[0], 1500)")
     assert len([url for url in requests(browser) if url.endswith(".safetensors")]) <= 1  # the one on its way
@@ -444,9 +436,8 @@ def test_print_shows_the_picture_alone(explorer):
     browser = explorer()
     picture, live = (browser.find_element(By.CSS_SELECTOR, f"assign-add {each}") for each in ("img", ".live-view"))
     assert live.is_displayed() and not picture.is_displayed()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert picture.is_displayed() and not live.is_displayed()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    with on_paper(browser):
+        assert picture.is_displayed() and not live.is_displayed()
 
 
 def test_an_output_of_a_notebook_answers_without_the_site(browser, tmp_path, monkeypatch):
@@ -461,7 +452,7 @@ def test_an_output_of_a_notebook_answers_without_the_site(browser, tmp_path, mon
         until(browser, lambda: all(each.text for each in browser.find_elements(By.CLASS_NAME, "verdict")[:2]))
         verdicts = browser.find_elements(By.CLASS_NAME, "verdict")
         assert len(verdicts) == 4 and all(f"says {answer}," in each.text for each, answer in zip(verdicts, answers))
-        browser.find_element(By.CSS_SELECTOR, "assign-add input[type='range']").send_keys(Keys.HOME)
+        slider(browser).send_keys(Keys.HOME)
         until(browser, lambda: browser.find_element(By.CSS_SELECTOR, "assign-add output").text.startswith("1"))
         assert not errors(browser)
         assert {url for url in requests(browser) if not url.startswith("data:")} == {f"{address}/output.html"}

@@ -44,9 +44,9 @@ def page(browser, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tokens():
-    """1000 problems (problem, position) of all kinds, with trained and held-out pairs, variables and restricted ones."""
-    drawn = torch.cat([batch.tokens for batch in evaluation_sets(load_run("seed-42").split, size=125).values()])[:1000]
-    assert len(drawn) == 1000 and set(load_run("seed-42").task.kind_of(drawn).tolist()) == set(range(4))
+    """240 problems (problem, position) of all kinds, with trained and held-out pairs, variables and restricted ones."""
+    drawn = torch.cat([batch.tokens for batch in evaluation_sets(load_run("seed-42").split, size=30).values()])[:240]
+    assert len(drawn) == 240 and set(load_run("seed-42").task.kind_of(drawn).tolist()) == set(range(4))
     return drawn
 
 
@@ -71,15 +71,8 @@ def parsed(text):
 
 
 def test_page_reads_problems_as_the_package_does(page, browser):
-    written = [text for text, *_ in CASES["accepted"]]
-    assert [found[:2] for found in script(browser, PARSED, written)] == [rest for _, *rest in CASES["accepted"]]
-    refused, said = zip(*CASES["refused"])
-    assert script(browser, PARSED, list(refused)) == list(said)
-
-
-def test_page_reads_garbled_problems_as_the_package_does(page, browser):
-    """Texts near the grammar, some of them problems."""
-    rng, texts = random.Random(0), []
+    """Those that the package's own tests name, and texts near the grammar, some of them problems."""
+    rng, texts = random.Random(0), [text for text, *_ in CASES["accepted"] + CASES["refused"]]
     for _ in range(3000):
         text = list(rng.choice(CASES["accepted"])[0])
         for _ in range(rng.randrange(4)):
@@ -130,7 +123,7 @@ def test_the_network_is_that_of_the_package(page, browser, tokens, name, step):
 
 def test_the_stream_is_read_as_numbers_at_four_stages(page, browser, tokens):
     """Before layer 1, after it, after layer 2's attention, and after the MLP."""
-    w, few = weights("seed-42", 30000), tokens[::100]
+    w, few = weights("seed-42", 30000), tokens[::24]
     found = script(browser, """const w = network.readWeights(await file("seed-42-30000"));
       return given[0].map((tokens) => network.logitsAt(w, network.run(w, tokens)).map((each) => [...each]));""",
       few.tolist())  # fmt: skip
@@ -142,7 +135,7 @@ def test_the_stream_is_read_as_numbers_at_four_stages(page, browser, tokens):
 @pytest.mark.parametrize("name, step", RUNS[1:3])
 def test_every_site_can_be_altered_as_in_the_package(page, browser, tokens, name, step):
     """Each in turn is halved, and then a number is added to each of its entries."""
-    few = tokens[::100]
+    few = tokens[::24]
     found = script(browser, """const w = network.readWeights(await file(given[0]));
       const act = (held) => held.map((value, at) => value / 2 + (at % 7) / 50);
       return given[2].map((site) => given[1].map((tokens) => [...network.run(w, tokens, { [site]: act }).logits]));""",
@@ -211,20 +204,6 @@ def chances(found, wanted):
     return {name: chance(found[name], wanted[name]) for name in found}
 
 
-def packed(tokens):
-    """The same with the PADs after all assignments."""
-    head, question = tokens[:, : STUDY.room], tokens[:, STUDY.room :]
-    return torch.cat([head.gather(1, (head == STUDY.pad).int().argsort(dim=1, stable=True)), question], 1)
-
-
-WRONG_LAWS = {
-    "packed": packed,
-    "seldom the least": lambda t: t[(features(t)["assignments"] > 2) | (torch.arange(len(t)) % 2 == 0)],
-    "a letter later": lambda t: torch.where(t < STUDY.first_variable, t, (t - 61) % 12 + STUDY.first_variable),
-    "no 58": lambda t: torch.where(t == 58, 0, t),
-}
-
-
 def test_the_page_draws_problems_by_the_law_of_training(page, browser):
     """But for the pairs of numbers, which are all."""
     law, found = training_population(Split.draw(train_fraction=1)), drawn(browser, 4000)
@@ -241,8 +220,6 @@ def test_the_page_draws_problems_by_the_law_of_training(page, browser):
         assert {sides(each) for each in problems} == allowed
         assert {len(each.assignments) for each in problems} == set(range(1 + (kind == 3), 7))
         assert min(chances(ours, theirs).values()) > 1e-3
-    for name, wrong in WRONG_LAWS.items():
-        assert min(min(chances(wrong(ours), theirs).values()) for ours, theirs in zip(found, wanted)) < 1e-9, name
 
 
 DAMAGES = {
@@ -298,7 +275,7 @@ CHANGES = [{"numbers": 1}, {"equal": 1}, {"ideal": 1}, {"mlp": 1}, {"places": 0.
 
 @pytest.mark.parametrize("settings", CHANGES, ids=str)
 def test_changes_are_those_of_the_package(page, browser, tokens, settings):
-    some = tokens[::5]
+    some = tokens[::2]
     found, sites = script(browser, """const w = network.readWeights(await file("seed-42-30000"));
       const settings = { ...interventions.untouched(), ...given[1] };
       const alter = (ids) => interventions.alteration(w, problem.STUDY, ids, settings);

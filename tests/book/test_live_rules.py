@@ -3,16 +3,30 @@
 import html
 import json
 import re
-import shutil
 
+import live_network
 import pytest
 import torch
-from browsing import ROOT, errors, opened, requests, run_script, show
+from browsing import (
+    ALTERED,
+    SPOILT,
+    STICKING_OUT,
+    errors,
+    faint,
+    look,
+    on_paper,
+    opened,
+    planted,
+    requests,
+    run_script,
+    show,
+    soup,
+    violations,
+)
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
-from test_site import STICKING_OUT, faint, violations
 
 from assign_add_lib.companions.rules.analysis import patterns_at_questions
 from assign_add_lib.companions.rules.data import Rows, all_pairs
@@ -21,12 +35,9 @@ from assign_add_lib.companions.rules.seeds import MAIN, SEEDS
 from assign_add_lib.companions.rules.solvers import ratio_matching, regression
 from assign_add_lib.companions.rules.training import RuleConfig, RuleLearner, RuleRun
 from assign_add_lib.engine.files import save_tensors
-from assign_add_lib.engine.runs import export
-from assign_add_lib.engine.system import System
-from assign_add_lib.views.explorer import live_script, saying
+from assign_add_lib.views.explorer import saying
 from assign_add_lib.views.playground import playground
 
-LIVE = ROOT / "assign_add_lib/views/live"
 RULE, INPUTS = (2, 5), [(1, 3), (3, 2), (4, 4), (2, 3), (0, 6), (1, 4), (6, 6), (5, 1), (2, 6)]
 SMALL = {"d_model": 16, "heads": 2, "std": 0.6}
 SIZES = [(7, 1, 12, 2), (7, 2, 16, 4), (7, 4, 96, 4), (5, 3, 24, 3)]  # p, depth, d_model, heads
@@ -97,24 +108,13 @@ def test_logits_and_reading_are_those_of_the_package(modules, browser, networks,
         assert (read.permute(1, 0, 2, 3)[..., : 3 * shots - 1] - expected).abs().max() < 1e-4
 
 
-DAMAGES = {
-    "cut at the end": ("return bytes.slice(0, -100)", "the checkpoint is damaged: it is cut short"),
-    "a name that is not ours": ("return edited(bytes, 'norm_mlp.bias', 'norm_mlp.boss')", "norm_mlp.bias is missing"),
-    "an infinite value": ("new Uint8Array(bytes.buffer).fill(0xff, -4); return bytes", "holds a value that is no number"),
-}
-
-
-@pytest.mark.parametrize("damage, said", DAMAGES.values(), ids=DAMAGES)
-def test_damaged_checkpoints_are_refused_in_one_line(modules, browser, damage, said):
-    answer = run(browser, modules, f"""
-      const edited = (bytes, old, fresh) => {{
-        const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-        return Uint8Array.from(text.replaceAll(old, fresh), (letter) => letter.charCodeAt(0));
-      }};
-      const damage = (bytes) => {{ {damage}; }};
-      try {{ gpt.readGpt(damage(new Uint8Array(await file(given[0]))).buffer, 4); }}
-      catch (error) {{ return error.message; }}""", str(SIZES[1]))  # fmt: skip
-    assert said in answer and "\n" not in answer
+def test_a_checkpoint_of_another_network_is_refused_in_one_line(modules, browser):
+    """Files that are damaged are refused in the same place as those of the other live network."""
+    answer = run(browser, modules, """
+      const text = Array.from(new Uint8Array(await file(given[0])), (byte) => String.fromCharCode(byte)).join("");
+      const other = Uint8Array.from(text.replaceAll("norm_mlp.bias", "norm_mlp.boss"), (letter) => letter.charCodeAt(0));
+      try { gpt.readGpt(other.buffer, 4); } catch (error) { return error.message; }""", str(SIZES[1]))  # fmt: skip
+    assert "norm_mlp.bias is missing" in answer and "\n" not in answer
 
 
 @pytest.mark.parametrize("p", [5, 7])
@@ -160,11 +160,18 @@ return [...arguments[0].querySelectorAll("select, input, button")].find((control
 
 
 class Page:
-    """A page with a row, as a reader uses it: what stands there, and what is done by keys."""
+    """A page with a row, as a reader uses it, once it answers: what stands there, and what is done by keys."""
 
-    def __init__(self, browser):
+    def __init__(self, browser, address, answers=True):
+        show(browser, address)
         self.browser = browser
         self.root = browser.find_element(By.TAG_NAME, "rules-from-examples")
+        if answers:
+            self.come_near()
+
+    def come_near(self):
+        self.browser.execute_script("arguments[0].scrollIntoView()", self.root)
+        self.until(lambda: self.all(".odds .most"))
 
     def all(self, selector):
         return self.root.find_elements(By.CSS_SELECTOR, selector)
@@ -180,6 +187,9 @@ class Page:
         found = self.browser.execute_script(NAMED, self.root, name)
         assert found, f"no control is called {name}"
         return found
+
+    def choose(self, name, words):
+        Select(self.named(name)).select_by_visible_text(words)
 
     def card(self, place):
         return self.all(".example")[place - 1]
@@ -224,11 +234,8 @@ def output(learners, tmp_path_factory):
 
 @pytest.fixture
 def page(browser, output):
-    """The same, opened anew, once it answers."""
-    show(browser, output)
-    opened = Page(browser)
-    opened.until(lambda: opened.all(".odds .most"))
-    return opened
+    """The same, opened anew."""
+    return Page(browser, output)
 
 
 def solved(inputs, rule=RULE):
@@ -238,13 +245,10 @@ def solved(inputs, rule=RULE):
 def test_an_output_of_a_notebook_answers_without_the_site(page, browser, output, learners):
     assert page.examples() == solved(INPUTS[:-1])
     assert page.said() == verdict(learners["two layers"].network, solved(INPUTS[:-1]), INPUTS[-1])
+    before, after = (page.root.find_element(By.CSS_SELECTOR, each) for each in (":scope > .said", ".verdict"))
+    assert before.get_attribute("innerHTML") == after.get_attribute("innerHTML")
     assert not errors(browser)
     assert {url for url in requests(browser) if not url.startswith("data:")} == {output}
-
-
-def test_the_sentence_before_the_script_is_that_of_the_script(page):
-    before = page.root.find_element(By.CSS_SELECTOR, ":scope > .said").get_attribute("innerHTML")
-    assert page.root.find_element(By.CLASS_NAME, "verdict").get_attribute("innerHTML") == before
 
 
 def test_all_numbers_have_their_probability_and_who_says_them(page, learners):
@@ -342,9 +346,9 @@ def test_rows_are_drawn_with_a_seed_of_unseen_and_of_seen_rules(page, learners):
     page.named("Seed").send_keys(Keys.CONTROL, "a")
     page.named("Seed").send_keys("1", Keys.ENTER)
     assert (rule(), page.examples(), question()) == drawn[1]
-    Select(page.named("Row")).select_by_visible_text("of a rule that training showed")
+    page.choose("Row", "of a rule that training showed")
     assert rule() in split.seen.tolist() and "Training showed this rule." in page.said("rule")
-    Select(page.named("Row")).select_by_visible_text("of this page")
+    page.choose("Row", "of this page")
     assert page.said() == verdict(network, solved(INPUTS[:-1]), INPUTS[-1])
 
 
@@ -369,8 +373,8 @@ def test_the_reading_of_a_head_stands_below_each_example(page, learners):
     network = learners["two layers"].network
     rows = Rows(7, torch.tensor([INPUTS]), torch.tensor([solved(INPUTS)[2::3]]))
     for layer, head in ((1, 2), (2, 1)):  # the first is what the page opens with
-        Select(page.named("layer")).select_by_visible_text(str(layer))
-        Select(page.named("head")).select_by_visible_text(str(head))
+        page.choose("layer", str(layer))
+        page.choose("head", str(head))
         weights = patterns_at_questions(network, rows)[layer - 1, 0, head - 1].detach()
         found = [re.search(r"read (\d+) %\nx (\d+) · y (\d+) · z (\d+)", card.text).groups() for card in page.all(".example")]
         for numbers, each in zip(found, weights[:24].view(8, 3)):
@@ -392,123 +396,88 @@ def test_all_is_reached_by_the_tab_key(page, browser):
         reached.send_keys(Keys.TAB)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, browser, output, width):
-    show(browser, output, width=width, height=900)
-    page = Page(browser)
-    page.until(lambda: page.all(".odds .most"))
+def test_nothing_to_mend_for_axe_and_nothing_sticks_out(page, browser):
     page.named("z of example 1, 3: one up").send_keys(Keys.ENTER)
     page.named("show example 2").send_keys(Keys.SPACE)
-    assert violations(browser, "") == [] and faint(browser) == []
-    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    assert browser.execute_script(STICKING_OUT.replace("article *", "main *")) == []
+    for width in (1280, 390):
+        look(browser, width=width)
+        assert violations(browser) == [] and faint(browser) == []
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        assert browser.execute_script(STICKING_OUT.replace("article *", "main *")) == []
 
 
 @pytest.fixture(scope="module")
-def site(browser, tmp_path_factory):
-    """A page as the site has it, with a strict policy, and with the checkpoints of two shipped runs beside it."""
-    browser.execute_cdp_cmd("Network.enable", {})
-    browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})  # files change between tests
+def chapter(site):
+    """The address of a chapter with a row, and what the package says of that row, or of less of it, by the networks' names."""
+    data = json.loads(soup("chapters/16_rules.html").select_one("rules-from-examples script").string)
+    networks = {each["name"]: RuleRun.open(each["run"]).network() for each in data["networks"]}
+    rule, (*inputs, question) = data["rule"], data["inputs"]
 
-    from assign_add_lib.engine import manifest
+    def says(name, hidden=0):
+        return verdict(networks[name], solved(inputs[hidden:], rule), question, rule)
 
-    folder, data = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASSIGN_ADD_RENDER", "static")
-        patch.setattr(manifest, "PACKAGE", data / "package")
-        import finish
-        import live_network
-
-        system, runs = System("rules", RuleConfig, RuleLearner, RuleRun), {}
-        for depth in (2, 1):
-            config = RuleConfig(depth=depth, steps=2, log_every=2, checkpoint_every=2, **SMALL)
-            system.train(config, data / "runs" / config.name, "cpu", progress=False)
-            export(data / "runs" / config.name, config.name, RuleRun, data=data / "data")
-            runs[f"depth {depth}"] = RuleRun.open(config.name)
-        body = playground(RULE, INPUTS, runs).data
-        live_network.put_rules(folder, body)
-        script = live_script(live_network.SCRIPTS["live-rules.js"], "document.currentScript.src")
-        networks = {name: each.network() for name, each in runs.items()}
-        with pytest.raises(ValueError, match="execute the page's notebook again"):
-            live_network.put_rules(folder, body.replace('"sum":"', '"sum":"0'))
-    (folder / "_static/live-rules.js").write_text(script, "utf-8")
-    for sheet in ("explorer.css", "playground.css"):
-        shutil.copy(LIVE / sheet, folder / "_static")
-    links = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in ("explorer", "playground"))
-    policy = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{finish.POLICY}">'
-    head = f'{policy}<link rel="icon" href="data:,">{links}<script defer src="_static/live-rules.js"></script>'
-    body = re.sub(' style="[^"]*"', "", body)  # as `finish` does
-    for name, space in (("page", ""), ("below", "<br>" * 200)):
-        (folder / f"{name}.html").write_text(f"<!doctype html>{head}{space}{body}", "utf-8")
-    with served(folder) as address:
-        yield address, networks, folder
+    return f"{site}/chapters/16_rules.html", says
 
 
 def weights_asked(browser):
     return [url.split("/")[-3] for url in requests(browser) if url.endswith(".safetensors")]
 
 
-def test_on_the_site_weights_are_fetched_when_they_are_asked_for(browser, site):
-    address, networks, _ = site
-    show(browser, f"{address}/below.html")
-    page = Page(browser)
+def test_on_the_site_weights_are_fetched_when_they_are_asked_for(browser, chapter):
+    address, says = chapter
+    page = Page(browser, address, answers=False)
     assert not weights_asked(browser)  # as long as it is far below
-    expected = {name: verdict(network, solved(INPUTS[:-1]), INPUTS[-1]) for name, network in networks.items()}
-    assert page.said() == expected["depth 2"]
-    browser.execute_script("arguments[0].scrollIntoView()", page.root)
-    page.until(lambda: page.all(".odds .most"))
-    assert page.said() == expected["depth 2"] and len(weights_asked(browser)) == 1
-    Select(page.named("Network")).select_by_visible_text("depth 1")
-    page.until(lambda: page.all(".odds .most") and page.said() == expected["depth 1"])
+    assert page.said() == says("four layers")
+    page.come_near()
+    assert page.said() == says("four layers") and len(weights_asked(browser)) == 1
+    page.choose("Network", "one layer")
+    page.until(lambda: page.said() == says("one layer"))
     assert len(weights_asked(browser)) == 1 and not errors(browser)
 
 
-def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(browser, site):
-    address, networks, folder = site
-    path = next(folder.glob("_static/runs/*depth-1-*/checkpoints/*.safetensors"))
-    content = path.read_bytes()
-    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    try:
-        show(browser, f"{address}/page.html")
-        page = Page(browser)
-        page.until(lambda: page.all(".odds .most"))
-        Select(page.named("Network")).select_by_visible_text("depth 1")
-        page.until(lambda: page.said("error") == "the checkpoint is damaged: its checksum is not the one listed")
-        page.named("show example 1").send_keys(Keys.SPACE)  # and all else goes on
-        assert page.said() == "" and "Example 2: " in page.said("says") and "Example 1: " not in page.said("says")
-    finally:
-        path.write_bytes(content)
+def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(browser, chapter):
+    address, says = chapter
+    with planted(browser, SPOILT % (ALTERED, "lines-depth-1")):
+        page = Page(browser, address)
+    page.choose("Network", "one layer")
+    page.until(lambda: page.said("error") == "the checkpoint is damaged: its checksum is not the one listed")
+    page.named("show example 1").send_keys(Keys.SPACE)  # and all else goes on
+    assert page.said() == "" and "Example 4: " in page.said("says") and "Example 1: " not in page.said("says")
+    browser.execute_script("window.well = true")
     page.named("Try again").send_keys(Keys.ENTER)
-    page.until(lambda: page.said() == verdict(networks["depth 1"], solved(INPUTS[1:-1]), INPUTS[-1]))
+    page.until(lambda: page.said() == says("one layer", hidden=1))
     assert not page.said("error") and not page.named("Try again").is_displayed()
     browser.get_log("browser")
 
 
-def test_what_was_asked_last_is_shown_whatever_comes_first(browser, site):
-    address, networks, _ = site
-    show(browser, f"{address}/page.html")
-    page = Page(browser)
-    page.until(lambda: page.all(".odds .most"))
+def test_what_was_asked_last_is_shown_whatever_comes_first(browser, chapter):
+    address, says = chapter
+    page = Page(browser, address)
     browser.execute_script(
         "const fetch = window.fetch; window.fetch = (url) => new Promise((go) => (window.go = go)).then(() => fetch(url))"
     )
-    for name in ("depth 1", "depth 2"):
-        Select(page.named("Network")).select_by_visible_text(name)
-    expected = verdict(networks["depth 2"], solved(INPUTS[:-1]), INPUTS[-1])
-    page.until(lambda: page.said() == expected)  # which was fetched before
+    for name in ("one layer", "four layers"):  # of which the second was fetched before
+        page.choose("Network", name)
+    page.until(lambda: page.said() == says("four layers") and browser.execute_script("return 'go' in window"))
     browser.execute_async_script("window.go(); setTimeout(arguments[0], 500)")
-    assert page.said() == expected and weights_asked(browser)[-1].startswith("lines-depth-1-")
+    assert page.said() == says("four layers") and weights_asked(browser)[-1].startswith("lines-depth-1-")
     page.named("show example 1").send_keys(Keys.SPACE)
-    assert page.said() == verdict(networks["depth 2"], solved(INPUTS[1:-1]), INPUTS[-1])
-    Select(page.named("Network")).select_by_visible_text("depth 1")
-    page.until(lambda: page.said() == verdict(networks["depth 1"], solved(INPUTS[1:-1]), INPUTS[-1]))
+    assert page.said() == says("four layers", hidden=1)
+    page.choose("Network", "one layer")
+    page.until(lambda: page.said() == says("one layer", hidden=1))
 
 
-def test_print_shows_the_row_and_the_sentence_alone(browser, site):
-    show(browser, f"{site[0]}/page.html")
-    page = Page(browser)
+def test_print_shows_the_row_and_the_sentence_alone(browser, chapter):
+    page = Page(browser, chapter[0])
     still = page.all(":scope > table, :scope > .said")
     assert len(still) == 3 and not any(each.is_displayed() for each in still)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert all(each.is_displayed() for each in still) and not page.all(".live-view")[0].is_displayed()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    with on_paper(browser):
+        assert all(each.is_displayed() for each in still) and not page.all(".live-view")[0].is_displayed()
+
+
+def test_a_checkpoint_that_is_not_the_one_of_the_page_ends_the_build(tmp_path, static):
+    body = playground(RULE, INPUTS, {"one": RuleRun.open(SHIPPED[0])}).data
+    live_network.put_rules(tmp_path, body)
+    assert len(list(tmp_path.glob("_static/runs/*/checkpoints/*.safetensors"))) == 1
+    with pytest.raises(ValueError, match="execute the page's notebook again"):
+        live_network.put_rules(tmp_path, body.replace('"sum":"', '"sum":"0'))

@@ -4,8 +4,7 @@ import re
 
 import nbformat
 import pytest
-from browsing import ROOT, SITE
-from bs4 import BeautifulSoup
+from browsing import ROOT, soup
 from executed import digest, record, recorded
 from first_cell import renew
 from nbformat.v4 import new_code_cell, new_notebook, new_output
@@ -15,8 +14,8 @@ from assign_add_lib.claims.beforehand import fixed_rules
 
 def rows(place):
     """The rows of the first table of a section of the page on the state of the book, cell by cell."""
-    page = BeautifulSoup((SITE / "pages/status.html").read_text("utf-8"), "html.parser")
-    return [[cell.get_text(" ", strip=True) for cell in row.select("td")] for row in page.select(f"#{place} tbody tr")]
+    lines = soup("pages/status.html").select(f"#{place} tbody tr")
+    return [[cell.get_text(" ", strip=True) for cell in line.select("td")] for line in lines]
 
 
 def test_the_quoted_sentence_stands_in_its_chapter():
@@ -40,8 +39,8 @@ def test_state_of_the_notebooks_is_as_their_texts_have_it():
 
 
 def test_state_tells_every_rule():
-    page = BeautifulSoup((SITE / "pages/status.html").read_text("utf-8"), "html.parser")
-    told = [item.get_text(" ", strip=True).replace("\u2019", "'") for item in page.select("#rules li")]
+    items = soup("pages/status.html").select("#rules li")
+    told = [item.get_text(" ", strip=True).replace("\u2019", "'") for item in items]
     assert len(told) == len(fixed_rules())
     for item, rule in zip(told, fixed_rules()):
         assert item.startswith(rule.id) and rule.rule in item and item.endswith(rule.outcome)

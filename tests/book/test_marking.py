@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -17,7 +18,7 @@ import pytest
 from marking import channel, judge, landlock
 from marking.__main__ import main, mark
 from marking.assignments import WORDS, assignment, read_chapters
-from marking.gradebook import Course
+from marking.gradebook import Course, make_assignment
 from marking.sandbox import Limits
 from nbformat.v4 import new_code_cell
 from plain import Book
@@ -35,7 +36,6 @@ def function(exercise):
 
 # The exercises need nothing of the chapter but what its cells import, so its figures are left out here.
 QUICK = {"01_task": dataclasses.replace(FIRST, code=("import torch\nfrom assign_add_lib import checks\nown_data = [1, 2, 3]",))}
-CROWD = 32  # students with a notebook in a folder of their own, so that there are 60 files and more
 LIMITS = Limits(seconds=60, clock=600, memory=2**30, output=2**20)
 
 WRONG = "def one_look_score(N, m):\n    return 0.5"
@@ -48,6 +48,8 @@ def tenth_set(split, size):
     tokens[:, 13] = tokens[:, 14] = tokens[:, 0]
     return tokens, 2 * x % 59"""
 
+BLANK = dict.fromkeys(RIGHT)
+WRONG_ALL = {name: f"def {name}(*given):\n    return 0.5" for name in RIGHT}
 OUTSIDE = Path("/tmp") / "marking-written-outside"
 
 
@@ -58,45 +60,39 @@ def release():
     return assignment(nbformat.read(book.root / "chapters/01_task.ipynb", 4), "chapters/01_task", book)
 
 
-def solved(release, answers=RIGHT, extra=(), words=""):
-    """A notebook with these functions in the exercises' cells, and further cells before the first exercise."""
+def solved(release, extra=(), words="", **answers):
+    """A notebook with the right functions in the exercises' cells, or these, and further cells before the first exercise."""
     notebook = nbformat.from_dict(json.loads(json.dumps(release)))
     notebook.cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata or "### Exercise" in cell.source]
-    by_key = {each.key: each for each in FIRST.exercises}
+    by_key = {each.key: (RIGHT | answers)[each.function] for each in FIRST.exercises}
     for cell in notebook.cells:
         key = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        if key in by_key:
-            cell.source = answers.get(by_key[key].function, cell.source)
-        elif key.endswith("-words") and words:
+        cell.source = by_key.get(key) or cell.source
+        if key.endswith("-words") and words:
             cell.source += f"\n\n{words}"
     notebook.cells[1:1] = [new_code_cell(source) for source in extra]
     return notebook
 
 
-def instead(**functions):
-    """The right answers, with some replaced."""
-    return RIGHT | functions
-
-
-FORGE = """\
-import gc, pickle
-from multiprocessing.connection import Connection
-for each in gc.get_objects():
-    if isinstance(each, Connection) and not each.closed:
-        try:
-            each.send_bytes(b"=" + pickle.dumps((("returned", True), {})))
-        except OSError:
-            pass"""
-FORGE_WELL = """\
-import gc, sys
+def forging(payload):
+    """A cell that sends this to the marker, over whatever leads there."""
+    return f"""\
+import gc, pickle, sys
 from multiprocessing.connection import Connection
 channel = sys.modules["marking.channel"]
 for each in gc.get_objects():
     if isinstance(each, Connection) and not each.closed:
         try:
-            each.send_bytes(b"=" + channel.answer(("returned", True)))
+            each.send_bytes(b"=" + {payload})
         except OSError:
             pass"""
+
+
+REWRITE = """\
+import assign_add_lib.checks.common as c
+c.expect = lambda *_: None
+c.exercise = checks.numbers_to_add = lambda *_: print("Right.")"""
+REWRITE_FILE = "import assign_add_lib.checks as c\nopen(c.__file__, 'w').write('')"
 NATIVE = f"""\
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -104,59 +100,75 @@ assert libc.open({bytes(OUTSIDE)!r}, os.O_WRONLY | os.O_CREAT, 0o644) < 0, "it w
 assert {landlock.version()} < 6 or libc.kill(os.getppid(), 23) < 0, "it sent a signal"
 raise ValueError("the system forbids both")"""
 
-# file, the functions in it, further cells; the points of its five checks, and words of its reason
+# file, the functions in it that are not right, further cells; the points of its five checks, and words of its reason
 CASES = {
-    "good": (RIGHT, [], "11111", ""),
-    "partly": (instead(one_look_score=WRONG, informed=""), [], "11001", ""),
-    "wrong": (instead(**{name: f"def {name}(*given):\n    return 0.5" for name in RIGHT}), [], "00000", ""),
-    "blank": ({}, [], "00000", ""),
-    "crashing": (instead(one_look_score="def one_look_score(N, m):\n    return 1 / 0"), ["1 / 0"], "11011", "ZeroDivisionError"),
-    "exits": (RIGHT, ["import os\nos._exit(0)"], "11111", "it ended the process"),
-    "exits-in-a-check": (instead(may_train="def may_train(*_):\n    import os\n    os._exit(0)"), [], "10111", "1.2: it ended"),
-    "kills-itself": (RIGHT, ["import ctypes\nctypes.string_at(0)"], "11111", "SIGSEGV"),
-    "hungry": (RIGHT, ["lots = [bytearray(2**26) for _ in range(10**4)]"], "11111", "MemoryError"),
-    "talkative": (RIGHT, ["while True:\n    print('again' * 10**4)"], "11111", "printed or wrote more than 1 MiB"),
-    "rewrites-in-memory": (
-        {"numbers_to_add": "checks.numbers_to_add = lambda answer: print('Right.')\ndef numbers_to_add(tokens):\n    return 1"},
-        ["import assign_add_lib.checks.common as c\nc.expect = lambda *_: None\nc.exercise = print"],
-        "00000",
-        "replaces assign_add_lib.checks",
-    ),
-    "rewrites-on-disk": (
-        {},
-        ["import assign_add_lib.checks as c\nopen(c.__file__, 'w').write('')"],
-        "00000",
-        "writes outside its folder",
-    ),
-    "writes-outside": (RIGHT, [f"open({str(OUTSIDE)!r}, 'w')"], "11111", "writes outside its folder"),
-    "removes-outside": (RIGHT, ["import os, assign_add_lib as a\nos.remove(a.__file__)"], "11111", "changes files outside"),
-    "starts-programs": (RIGHT, [f"import os\nos.system('touch {OUTSIDE}')"], "11111", "starts or ends other programs"),
-    "asks-the-network": (RIGHT, ["import urllib.request as u\nu.urlopen('http://127.0.0.1:9')"], "11111", "the network"),
-    "forges": ({}, [FORGE], "00000", "cannot be read"),
-    "forges-well": ({}, [FORGE_WELL], "00000", "returned"),
-    "odd-answer": (instead(may_train="def may_train(*_):\n    return Odd()"), ["class Odd:\n    pass"], "10111", "a cells.Odd"),
-    "copied": (instead(may_train=FIRST.exercises[1].solution), [], "11111", "as in the book, word for word: 1.2"),
-    "huge-answer": (instead(informed="def informed(*_):\n    return torch.zeros(1).expand(2**40)"), [], "11101", "64 MiB"),
+    "good": ({}, [], "11111", ""),
+    "partly": ({"one_look_score": WRONG, "informed": "# Later"}, [], "11001", ""),
+    "wrong": (WRONG_ALL, [], "00000", ""),
+    "blank": (BLANK, [], "00000", ""),
+    "crashing": ({"one_look_score": "def one_look_score(N, m):\n    return 1 / 0"}, ["1 / 0"], "11011", "ZeroDivisionError"),
+    "exits": ({}, ["import os\nos._exit(0)"], "11111", "it ended the process"),
+    "exits-in-a-check": ({"may_train": "def may_train(*_):\n    import os\n    os._exit(0)"}, [], "10111", "1.2: it ended"),
+    "kills-itself": ({}, ["import ctypes\nctypes.string_at(0)"], "11111", "SIGSEGV"),
+    "hungry": ({}, ["lots = [bytearray(2**26) for _ in range(10**4)]"], "11111", "MemoryError"),
+    "talkative": ({}, ["while True:\n    print('again' * 10**4)"], "11111", "printed or wrote more than 1 MiB"),
+    "rewrites-in-memory": (WRONG_ALL, [REWRITE], "00000", "replaces assign_add_lib.checks"),
+    "rewrites-on-disk": (BLANK, [REWRITE_FILE], "00000", "writes outside its folder"),
+    "writes-outside": ({}, [f"open({str(OUTSIDE)!r}, 'w')"], "11111", "writes outside its folder"),
+    "removes-outside": ({}, ["import os, assign_add_lib as a\nos.remove(a.__file__)"], "11111", "changes files outside"),
+    "starts-programs": ({}, [f"import os\nos.system('touch {OUTSIDE}')"], "11111", "starts or ends other programs"),
+    "asks-the-network": ({}, ["import urllib.request as u\nu.urlopen('http://127.0.0.1:9')"], "11111", "the network"),
+    "forges": (BLANK, [forging('pickle.dumps((("returned", True), {}))')], "00000", "cannot be read"),
+    "forges-well": (BLANK, [forging('channel.answer(("returned", True))')], "00000", "returned"),
+    "odd-answer": ({"may_train": "def may_train(*_):\n    return Odd()"}, ["class Odd:\n    pass"], "10111", "a cells.Odd"),
+    "copied": ({"may_train": FIRST.exercises[1].solution}, [], "11111", "as in the book, word for word: 1.2"),
+    "huge-answer": ({"informed": "def informed(*_):\n    return torch.zeros(1).expand(2**40)"}, [], "11101", "64 MiB"),
 }
 
 if landlock.version():
-    CASES["writes-by-native-code"] = (RIGHT, [NATIVE], "11111", "the system forbids both")
+    CASES["writes-by-native-code"] = ({}, [NATIVE], "11111", "the system forbids both")
+
+DAMAGED = {  # of files that are no proper notebook of ours: the same
+    "cut-off": ("", "it is not JSON"),
+    "not-a-notebook": ("", "it is no notebook"),
+    "report": ("", "this is no notebook"),
+    "other": ("", "no exercise of the book"),
+    "cell-missing": ("11111", "the check of 1.2 is missing"),
+    "check-changed": ("00000", "the check of 1.1 was changed"),
+    "without-metadata": ("11111", ""),
+    "from-colab": ("11111", ""),
+    "from-colab-bare": ("11111", ""),
+}
+MARKED = ("good", "partly", "exits")  # of the cases above, those that are marked beside them
+NAMED = {"ann": "01_task", "bob": "Copy of 01_task", "eve": "01_task (1)"}  # as browsers and Colab name it, in folders
 
 
 @pytest.fixture(scope="module")
-def marked(release, tmp_path_factory):
-    """The folder of all submissions, marked: the rows by name, and the folder of the marks."""
-    folder = tmp_path_factory.mktemp("marking") / "week 1"
-    folder.mkdir()
-    for name, (answers, extra, _, _) in CASES.items():
-        nbformat.write(solved(release, answers, extra), folder / f"{name}.ipynb")
+def laid_out(tmp_path_factory):
+    """Makes a folder to hand in, beside which nbgrader has made the assignment already, which takes it seconds."""
+    make_assignment(Course(course := tmp_path_factory.mktemp("made") / "course"), Book(), "01_task")
+
+    def made(folder):
+        folder.mkdir()
+        shutil.copytree(course, folder.with_name(folder.name + "-marks") / "course")
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def marked(release, laid_out, tmp_path_factory):
+    """The folder of all kinds of files, marked: the rows by name, and the folder of the marks."""
+    folder = laid_out(tmp_path_factory.mktemp("marking") / "week 1")
+    for name in MARKED:
+        answers, extra, _, _ = CASES[name]
+        nbformat.write(solved(release, extra, **answers), folder / f"{name}.ipynb")
     nbformat.write(solved(release, words="It is 0.656, *so* <b>near</b>."), folder / "in-words.ipynb")
-    damage(release, folder)
-    for place in range(CROWD):
-        (folder / f"student {place}").mkdir()
-        answers = {"one_look_score": RIGHT["one_look_score"] if place % 3 else WRONG}
-        name = ("01_task", "Copy of 01_task", "01_task (1)")[place % 3]  # as browsers and Colab name it
-        nbformat.write(solved(release, answers), folder / f"student {place}" / f"{name}.ipynb")
+    for name, content in damaged(release).items():
+        (folder / name).write_text(content)
+    for student, name in NAMED.items():
+        (folder / student).mkdir()
+        nbformat.write(solved(release), folder / student / f"{name}.ipynb")
     mark(folder, LIMITS, QUICK)
     return rows(folder), folder
 
@@ -166,30 +178,28 @@ def rows(folder):
         return {row["student"]: row for row in csv.DictReader(file)}
 
 
-def damage(release, folder):
-    """Files that are no proper notebook of ours, and one without our metadata, as if it had gone through other tools."""
-    text = nbformat.writes(solved(release))
-    (folder / "cut-off.ipynb").write_text(text[: len(text) // 2])
-    (folder / "not-a-notebook.ipynb").write_text('{"cells": 5}')
-    (folder / "report.pdf").write_bytes(b"%PDF")
-    (folder / "other.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook(cells=[new_code_cell("print(1)")])))
-    lost = solved(release)
+def damaged(release):
+    """What the files of DAMAGED hold; one is without our metadata, as if it had gone through other tools."""
+    lost, changed, bare = (solved(release, **answers) for answers in ({}, BLANK, {}))
+    text = nbformat.writes(lost)
     lost.cells = [cell for cell in lost.cells if not cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith("2-check")]
-    nbformat.write(lost, folder / "cell-missing.ipynb")
-    changed = solved(release, {})
     for cell in changed.cells:
-        if cell.source.startswith("checks."):
-            cell.source = "print('Right.')"
-    nbformat.write(changed, folder / "check-changed.ipynb")
-    bare = solved(release)
-    for cell in bare.cells:
-        cell.metadata, cell.id = nbformat.NotebookNode(), nbformat.v4.new_code_cell().id
+        cell.source = re.sub(r"^checks\..*", "print('Right.')", cell.source)
     bare.nbformat_minor = 4
     for cell in bare.cells:
+        cell.metadata = nbformat.NotebookNode()
         del cell["id"]
-    (folder / "without-metadata.ipynb").write_text(json.dumps(bare))
-    for name, kept in (("from-colab", True), ("from-colab-bare", False)):
-        (folder / f"{name}.ipynb").write_text(through_colab(solved(release, words="It is 0.656."), kept))
+    return {
+        "cut-off.ipynb": text[: len(text) // 2],
+        "not-a-notebook.ipynb": '{"cells": 5}',
+        "report.pdf": "%PDF",
+        "other.ipynb": nbformat.writes(nbformat.v4.new_notebook(cells=[new_code_cell("print(1)")])),
+        "cell-missing.ipynb": nbformat.writes(lost),
+        "check-changed.ipynb": nbformat.writes(changed),
+        "without-metadata.ipynb": json.dumps(bare),
+        "from-colab.ipynb": through_colab(solved(release, words="It is 0.656."), True),
+        "from-colab-bare.ipynb": through_colab(solved(release, words="It is 0.656."), False),
+    }
 
 
 def through_colab(notebook, kept):
@@ -208,47 +218,31 @@ def through_colab(notebook, kept):
     return json.dumps({"nbformat": 4, "nbformat_minor": 0, "metadata": about, "cells": cells}, indent=2)
 
 
-def test_sixty_at_once(marked):
-    assert len(marked[0]) >= 60
-    third = {name: row["exercise 3"] for name, row in marked[0].items() if name.startswith("student ")}
-    assert third == {f"student {place}": "1" if place % 3 else "0" for place in range(CROWD)}
-
-
 def points(row):
     return "".join(row[f"exercise {place}"] for place in range(1, 6))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*MARKED, *DAMAGED, *NAMED])
 def test_row(marked, name):
-    _, _, wanted, reason = CASES[name]
+    *_, wanted, reason = CASES.get(name) or DAMAGED.get(name) or ("11111", "")
     row = marked[0][name]
-    assert (points(row), row["chapter"]) == (wanted, "01_task"), row["reason"]
-    assert reason in row["reason"] if reason else not row["reason"]
-
-
-def test_nothing_was_written_outside(marked):
-    assert not OUTSIDE.exists()
-
-
-@pytest.mark.parametrize(
-    "name, wanted, reason",
-    [
-        ("cut-off", "", "it is not JSON"),
-        ("not-a-notebook", "", "it is no notebook"),
-        ("report", "", "this is no notebook"),
-        ("other", "", "no exercise of the book"),
-        ("cell-missing", "11111", "the check of 1.2 is missing"),
-        ("check-changed", "00000", "the check of 1.1 was changed"),
-        ("without-metadata", "11111", ""),
-        ("from-colab", "11111", ""),
-        ("from-colab-bare", "11111", ""),
-    ],
-)
-def test_damaged(marked, name, wanted, reason):
-    row = marked[0][name]
-    assert points(row) == wanted
+    assert points(row) == wanted and row["chapter"] == ("01_task" if wanted else ""), row["reason"]
     assert reason in row["reason"] if reason else not row["reason"]
     assert wanted or row["total"] == "0"
+
+
+@pytest.fixture(scope="module")
+def shell():
+    return judge.prepare(QUICK["01_task"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_verdicts(release, shell, name):
+    answers, extra, wanted, reason = CASES[name]
+    verdicts = judge.judge(shell, QUICK["01_task"], solved(release, extra, **answers).cells, 7, LIMITS)
+    assert "".join(str(int(said.startswith("Right"))) for said in verdicts.said.values()) == wanted, verdicts.remarks
+    assert reason in "; ".join(verdicts.remarks) if reason else not verdicts.remarks
+    assert not OUTSIDE.exists()
 
 
 def test_words_wait_for_a_person(marked):
@@ -267,31 +261,28 @@ def test_page_says_what_the_check_said(marked):
     assert "&lt;b&gt;near&lt;/b&gt;" in (folder / "in-words-01_task.html").read_text()
 
 
-def test_loops_end(release, tmp_path):
+def test_loops_end(release, shell):
     """A loop in a cell costs nothing but the cell, one in a function its exercise."""
-    folder = tmp_path / "loops"
-    folder.mkdir()
-    looping = instead(may_train="def may_train(*_):\n    while True:\n        pass", one_look_score=WRONG)
-    nbformat.write(solved(release, looping, ["while True:\n    pass"]), folder / "loops.ipynb")
-    mark(folder, Limits(seconds=3, clock=600), QUICK)
-    row = rows(folder)["loops"]
-    assert points(row) == "10011"
-    assert row["reason"].startswith("cell 2: it used 3 seconds of a processor")
-    assert "1.2: it used 3 seconds of a processor" in row["reason"]
+    looping = "def may_train(*_):\n    while True:\n        pass"
+    cells = solved(release, ["while True:\n    pass"], may_train=looping).cells
+    verdicts = judge.judge(shell, QUICK["01_task"], cells, 7, Limits(seconds=2, clock=600))
+    assert [said.startswith("Right") for said in verdicts.said.values()] == [True, False, True, True, True]
+    for where, remark in zip(("cell 2", "1.2"), verdicts.remarks, strict=True):
+        assert remark.startswith(f"{where}: it used 2 seconds of a processor")
 
 
-def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, tmp_path, monkeypatch):
-    folder, judged = tmp_path / "stopped", []
-    folder.mkdir()
+def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, laid_out, tmp_path, monkeypatch):
+    folder, judged = laid_out(tmp_path / "stopped"), []
     for name in "abc":
-        nbformat.write(solved(release, {"one_look_score": WRONG}), folder / f"{name}.ipynb")
+        nbformat.write(solved(release, **BLANK), folder / f"{name}.ipynb")
 
     def stops_at_the_third(*arguments):
         judged.append(arguments)
         if len(judged) == 3:
             raise KeyboardInterrupt
-        return judge.judge(*arguments)
+        return judge.Verdicts({each.number: "Not yet: it gives 0.5" for each in FIRST.exercises})
 
+    monkeypatch.setattr("marking.__main__.prepare", lambda chapter: None)
     monkeypatch.setattr("marking.__main__.judge", stops_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         mark(folder, LIMITS, QUICK)
@@ -344,12 +335,11 @@ def killed(at, change, *arguments):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
-def test_killed_at_any_moment_it_goes_on(release, tmp_path, monkeypatch):
-    folder, course = tmp_path / "killed", tmp_path / "killed-marks" / "course"
-    folder.mkdir()
+def test_killed_at_any_moment_it_goes_on(release, laid_out, tmp_path, monkeypatch):
+    folder, course = laid_out(tmp_path / "killed"), tmp_path / "killed-marks" / "course"
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where a killed marker leaves the folder of a process
     for name, extra in (("a", []), ("b", ["import time\ntime.sleep(3600)"])):
-        nbformat.write(solved(release, {"one_look_score": RIGHT["one_look_score"]}, extra), folder / f"{name}.ipynb")
+        nbformat.write(solved(release, extra), folder / f"{name}.ipynb")
 
     def while_a_cell_runs(die):
         def run(student, source):
@@ -372,7 +362,7 @@ def test_killed_at_any_moment_it_goes_on(release, tmp_path, monkeypatch):
     wait_for_the_end_of(int((tmp_path / "pid").read_text()))
     assignment = course / "release" / "01_task" / "01_task.ipynb"
     assignment.write_text(assignment.read_text()[:1000])  # as if nbgrader had been killed while it wrote this
-    nbformat.write(solved(release, {"one_look_score": RIGHT["one_look_score"]}), folder / "b.ipynb")
+    nbformat.write(solved(release), folder / "b.ipynb")
     killed("marking.__main__.write_json", before_it_is_noted, folder, LIMITS, QUICK)
     assert not (folder.with_name("killed-marks") / "marks.csv").exists()
     killed("os.replace", while_the_table_is_written, folder, LIMITS, QUICK)
@@ -381,7 +371,7 @@ def test_killed_at_any_moment_it_goes_on(release, tmp_path, monkeypatch):
 
     monkeypatch.setattr("marking.__main__.judge", None)  # all has been judged
     mark(folder, LIMITS, QUICK)
-    assert [(name, row["total"], row["reason"]) for name, row in rows(folder).items()] == [(name, "1", "") for name in "ab"]
+    assert [(name, row["total"], row["reason"]) for name, row in rows(folder).items()] == [(name, "5", "") for name in "ab"]
     assert not list(folder.with_name("killed-marks").rglob("*.part"))
     with Course(course).api.gradebook as book:
         assert sorted(each.student.id for each in book.assignment_submissions("01_task")) == ["a", "b"]
@@ -395,19 +385,17 @@ def wait_for_the_end_of(pid):
         time.sleep(0.1)
 
 
-def test_bad_folders_are_named(tmp_path, capsys):
+def test_bad_folders_are_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("marking.__main__.read_chapters", lambda: QUICK)
     for folder, words in ((tmp_path / "none", "there is no folder"), (tmp_path, "there is no notebook")):
         assert main(["mark", str(folder)]) == 2
         said = capsys.readouterr().err
         assert words in said and said.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_every_exercise_becomes_cells(name):
-    """Each has a check and a function, and its stub and solution both define that function."""
-    for exercise in CHAPTERS[name].exercises:
-        assert f"def {exercise.function}(" in exercise.solution
-        assert exercise.check and exercise.title
+def test_every_exercise_has_a_check_and_a_function_that_its_solution_defines():
+    for exercise in (each for chapter in CHAPTERS.values() for each in chapter.exercises):
+        assert f"def {exercise.function}(" in exercise.solution and exercise.check and exercise.title
 
 
 def test_assignment_is_the_student_edition(release):

@@ -1,8 +1,7 @@
 """Addresses that pages had before lead on to them, with what stands behind `?` and `#`, under the policy of every page."""
 
 import pytest
-from browsing import ROOT, SITE, errors
-from bs4 import BeautifulSoup
+from browsing import ROOT, SITE, errors, soup
 from finish import POLICY
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -12,10 +11,10 @@ BEFORE += [f"lecturers/{name}" for name in ("course", "marking", *(path.stem for
 
 @pytest.mark.parametrize("old", BEFORE)
 def test_old_address_leads_on_without_scripts(old):
-    page = BeautifulSoup((SITE / f"{old}.html").read_text("utf-8"), "html.parser")
+    page = soup(f"{old}.html")
     (link,) = page.select("a")
     there = (SITE / old).parent / link["href"]
-    new = BeautifulSoup(there.read_text("utf-8"), "html.parser")
+    new = soup(there)
     assert there.resolve() != SITE / f"{old}.html" and new.select_one("h1").get_text().startswith(page.h1.get_text())
     assert page.select_one("noscript > meta[http-equiv=refresh]")["content"] == f"0; url={link['href']}"
     assert page.select_one("link[rel=canonical]")["href"] == link["href"]

@@ -2,19 +2,18 @@
 
 import ast
 import re
-from pathlib import Path
 from statistics import median
 
 import jupytext
 import nbformat
 import pytest
+from browsing import ROOT
 from first_cell import first_cell
 from minutes import measure, stated
 from student import without_solutions
 
 from assign_add_lib import checks
 
-ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS, EVIDENCE = (sorted((ROOT / folder).glob("*.md")) for folder in ("chapters", "evidence"))
 NAMING = ast.Assign | ast.AugAssign | ast.FunctionDef | ast.Import | ast.ImportFrom
 MACHINE_PATH = re.compile(r"/(home|root|tmp|usr|opt|work|Users|content)/|site-packages|[A-Z]:\\\\")
@@ -25,18 +24,18 @@ def name_of(path):
     return str(path.relative_to(ROOT).with_suffix(""))
 
 
-@pytest.fixture(params=[*CHAPTERS, *EVIDENCE, ROOT / "pages/algorithm.md"], ids=name_of)
+@pytest.fixture(scope="module", params=[*CHAPTERS, *EVIDENCE, ROOT / "pages/algorithm.md"], ids=name_of)
 def twin(request):
     """The path of a page's text twin."""
     return request.param
 
 
-chapters = pytest.mark.parametrize("twin", CHAPTERS, indirect=True, ids=name_of)
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def notebook(twin):
     return nbformat.read(twin.with_suffix(".ipynb"), as_version=4)
+
+
+chapters = pytest.mark.parametrize("twin", CHAPTERS, indirect=True, ids=name_of)
 
 
 @pytest.fixture

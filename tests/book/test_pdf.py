@@ -8,7 +8,7 @@ import pytest
 from browsing import ROOT, SITE
 from chromium import HANG, served
 
-PRINTED = ["intro", "chapters/01_task", "chapters/05_attention", "chapters/13_theorem"]  # the third with a live view
+PRINTED = ["intro", "chapters/05_attention"]  # the second with a live view
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +57,9 @@ def test_book_prints_with_its_outline(tmp_path):
     pdf.print_book(SITE, PRINTED, tmp_path / "book.pdf")
     assert not (SITE / pdf.TOGETHER).exists()
     with pikepdf.open(tmp_path / "book.pdf") as printed, printed.open_outline() as outline:
-        assert len(printed.pages) > 20
+        assert len(printed.pages) > 10
         titles = [entry.title for entry in outline.root]
-    assert titles == ["Assign and Add", "1. The task", "5. Attention", "13. The gradient theorem", "Solutions and answers"]
+    assert titles == ["Assign and Add", "5. Attention", "Solutions and answers"]
 
 
 LATE = """<!doctype html><figure class="attention-view"></figure><script>

@@ -6,36 +6,47 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+import numpy as np
 import pytest
-from browsing import PAGES, ROOT, SITE, errors, requests, show
-from bs4 import BeautifulSoup
+from browsing import (
+    PAGES,
+    ROOT,
+    SETTLED,
+    SITE,
+    STICKING_OUT,
+    TEXTS,
+    axe,
+    errors,
+    faint,
+    look,
+    on_paper,
+    requests,
+    show,
+    soup,
+    violations,
+)
 from chromium import print_page, served
 from matplotlib import colormaps
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from assign_add_lib import load_run
+from assign_add_lib.model import Weights
+from assign_add_lib.views.attention import attention_view
 from assign_add_lib.views.figures import style
 from assign_add_lib.views.slider import phase_and_accuracy
 
 
-def pages_with(kind):
-    """The pages whose source holds such a figure; there must be some."""
-    return [page for page in PAGES if f'class="{kind}"' in (SITE / page).read_text("utf-8")] or ["none"]
-
-
-def test_chapters_have_the_numbers_of_their_files(site, browser):
+def test_chapters_have_the_numbers_of_their_files():
     """In the list of pages, in the title and in the captions of figures."""
-    show(browser, f"{site}/intro.html")
-    links = browser.find_elements(By.CSS_SELECTOR, 'nav.bd-links a[href*="chapters/"]')
-    listed = [(link.get_attribute("href"), link.get_attribute("innerText")) for link in links]
+    links = soup("intro.html").select('nav.bd-links a[href*="chapters/"]')
     chapters = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
-    assert [Path(address).stem for address, _ in listed] == chapters
-    for (_, words), name in zip(listed, chapters):
+    assert [Path(link["href"]).stem for link in links] == chapters
+    for link, name in zip(links, chapters):
         number = int(name[:2])
-        assert words.startswith(f"{number}. ")
+        assert link.get_text().strip().startswith(f"{number}. ")
         page = (SITE / f"chapters/{name}.html").read_text("utf-8")
         assert f'<span class="section-number">{number}. </span>' in page
         assert f'<span class="caption-number">Fig. {number}.1 </span>' in page
@@ -45,32 +56,39 @@ def test_chapters_have_the_numbers_of_their_files(site, browser):
 
 @pytest.fixture(scope="module", params=PAGES or ["none"])
 def page(request, site, browser):
-    """One page of the book, open at desktop width."""
+    """One page of the book, which is opened once: at desktop width, and first in the light theme."""
     show(browser, f"{site}/{request.param}")
     return request.param
 
 
-@pytest.fixture(scope="module", params=PAGES or ["none"])
-def dark_page(request, site, browser):
+@pytest.fixture
+def dark(page, browser):
     """The same in the dark theme."""
-    show(browser, f"{site}/{request.param}", scheme="dark")
-    return request.param
+    look(browser, scheme="dark")
+    browser.execute_async_script(SETTLED)
 
 
-def test_reports_lie_in_closed_folds():
-    """A page holds what a check printed only where a reader opens it."""
-    texts = {page: text for page in PAGES if "(quoted as" in (text := (SITE / page).read_text("utf-8"))}
-    assert texts
-    for page, text in texts.items():
-        soup = BeautifulSoup(text, "html.parser")
-        for fold in soup.select("details:not([open])"):
-            fold.decompose()
-        assert "(quoted as" not in soup.get_text(), page
+@pytest.fixture
+def phone(page, browser):
+    """The same on a phone, once the theme has seen what scrolls there."""
+    look(browser, width=390, height=844)
+    browser.execute_async_script(SETTLED)
+    reached = """
+        const boxes = [...document.querySelectorAll("article :is(pre, .pst-scrollable-table-container)")];
+        return boxes.every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0);
+    """
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(reached))
 
 
-def test_book_has_views(site):
+def test_book_has_all_that_is_looked_at_on_every_page():
     text = "".join((SITE / page).read_text("utf-8") for page in PAGES)
-    assert 'class="attention-view"' in text and 'class="step-slider"' in text and "<math" in text
+    for kind in ('class="attention-view"', 'class="step-slider"', 'class="control"', "<math", "(quoted as"):
+        assert kind in text
+
+
+def test_reports_lie_in_closed_folds(page, browser):
+    """A page shows what a check printed only where a reader opens it."""
+    assert "(quoted as" not in browser.execute_script("return document.body.innerText")
 
 
 def test_page_is_quiet_and_alone(page, browser, site):
@@ -90,18 +108,6 @@ def test_page_has_a_strict_policy(page, browser):
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == "'self'" and rules["img-src"] == "'self' data:" and not later
     assert not {"script-src", "style-src"} & set(rules)  # so the default holds for both
-
-
-def test_policy_stops_what_is_not_the_books(site, browser):
-    show(browser, f"{site}/intro.html")
-    assert browser.execute_script("""
-        const script = document.createElement("script");
-        script.textContent = "window.ran = true";
-        document.head.append(script);
-        document.querySelector("h1").setAttribute("style", "color: red");
-        return [window.ran, document.querySelector("h1").style.color];
-    """) == [None, ""]
-    assert sum("Content Security Policy" in error for error in errors(browser)) == 2
 
 
 def test_page_links_one_sheet(site):
@@ -172,7 +178,6 @@ def test_mathematics_has_a_letter_for_all_it_says(site, browser):
     assert sum(map(bool, drawn)) > 80 and others == []
 
 
-@pytest.mark.parametrize("page", pages_with("attention-view"), indirect=True)
 def test_attention_is_drawn(page, browser):
     for figure in browser.find_elements(By.CLASS_NAME, "attention-view"):
         assert len(browser.execute_script(CELLS, figure)) > 5
@@ -184,13 +189,18 @@ def test_attention_is_drawn(page, browser):
         assert browser.switch_to.active_element.get_attribute("aria-label") in figure.find_element(By.CLASS_NAME, "reading").text
 
 
-def test_attention_moves_with_its_slider(browser, site):
+@pytest.fixture
+def moving(site, browser):
+    """The attention that moves with the steps of training."""
+    show(browser, f"{site}/chapters/03_training.html")
+    return browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
+
+
+def test_attention_moves_with_its_slider(moving):
     """And to the eye and to a screen reader it is told in which phase a step is, and how accurate the network."""
     says = phase_and_accuracy(load_run("seed-42"))
-    show(browser, f"{site}/chapters/03_training.html")
-    figure = browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
-    slider, reading = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.CLASS_NAME, "reading")
-    last, shown = reading.text, figure.find_element(By.TAG_NAME, "output")
+    slider, reading = moving.find_element(By.TAG_NAME, "input"), moving.find_element(By.CLASS_NAME, "reading")
+    last, shown = reading.text, moving.find_element(By.TAG_NAME, "output")
     assert shown.text == f"30\u2009000: {says(30_000)}" and slider.get_attribute("aria-valuetext") == f"30000: {says(30_000)}"
     slider.send_keys(Keys.HOME)
     assert shown.text == slider.get_attribute("aria-valuetext") == f"0: {says(0)}" and reading.text != last
@@ -198,11 +208,8 @@ def test_attention_moves_with_its_slider(browser, site):
     assert reading.text == last and shown.text == f"30\u2009000: {says(30_000)}"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("where", pages_with("control"))
-def test_stops_of_a_slider_stand_over_their_values(browser, site, where, width):
+def stops_stand_over_their_values(browser, width):
     """On a phone over every second one, where all would run into each other."""
-    show(browser, f"{site}/{where}", width=width, height=844)
     for figure in browser.find_elements(By.CSS_SELECTOR, "figure:has(> .control)"):
         stops, ticks, values = browser.execute_script(TICKS, figure)
         assert [tick["text"].replace("\u2009", "") for tick in ticks] == values
@@ -211,6 +218,10 @@ def test_stops_of_a_slider_stand_over_their_values(browser, site, where, width):
         assert seen[-1] is ticks[-1] and 2 * len(seen) >= len(ticks) >= len(seen) >= min(len(ticks), 8)
         assert all(before["right"] + 3 < after["left"] for before, after in zip(seen, seen[1:]))
         assert 0 <= seen[0]["left"] and seen[-1]["right"] <= width
+
+
+def test_stops_of_a_slider_stand_over_their_values(page, browser):
+    stops_stand_over_their_values(browser, 1280)
 
 
 # where the middle of a slider's thumb, 16 pixels wide, stands at each of its stops; the words below the slider; its values
@@ -227,10 +238,8 @@ return [ticks.map((_, place) => left + 8 + (place * (width - 16)) / (ticks.lengt
 """
 
 
-def test_sliders_play_to_their_end(browser, site):
-    show(browser, f"{site}/chapters/03_training.html")
-    figure = browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
-    slider, play = figure.find_element(By.TAG_NAME, "input"), figure.find_element(By.TAG_NAME, "button")
+def test_sliders_play_to_their_end(moving, browser):
+    slider, play = moving.find_element(By.TAG_NAME, "input"), moving.find_element(By.TAG_NAME, "button")
     last = slider.get_attribute("max")
     slider.send_keys(Keys.END, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     play.send_keys(Keys.ENTER)
@@ -248,17 +257,13 @@ const cells = [...arguments[0].querySelectorAll("[role='gridcell']")];
 return [...new Set(cells.map((cell) => getComputedStyle(cell).backgroundColor))];
 """
 COLOURS = """
-const canvas = arguments[0];
-const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-return [canvas.getBoundingClientRect().width, new Set(new Uint32Array(data.buffer)).size];
+const canvas = arguments[0], { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+return new Set(new Uint32Array(data.buffer)).size;
 """
 
 
-@pytest.mark.parametrize("page", pages_with("step-slider"), indirect=True)
 def test_sliders_move_by_keyboard(page, browser):
-    figures = browser.find_elements(By.CLASS_NAME, "step-slider")
-    assert figures
-    for figure in figures:
+    for figure in browser.find_elements(By.CLASS_NAME, "step-slider"):
         slider = figure.find_element(By.TAG_NAME, "input")
         browser.execute_script("arguments[0].scrollIntoView()", slider)  # pictures wait until they are near
 
@@ -279,12 +284,11 @@ def test_sliders_move_by_keyboard(page, browser):
 
 
 def test_text_stands_out(page, browser):
-    """Its contrast is what WCAG 2 asks for (1.4.3)."""
     assert browser.execute_script("return document.documentElement.dataset.theme") == "light"
     assert faint(browser) == []
 
 
-def test_text_and_pictures_stand_out_in_the_dark(dark_page, browser):
+def test_text_and_pictures_stand_out_in_the_dark(dark, browser):
     """Pictures, made for a light page, keep a light ground, in most of them with less light."""
     assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
     assert faint(browser) == []
@@ -292,14 +296,20 @@ def test_text_and_pictures_stand_out_in_the_dark(dark_page, browser):
     assert [each for each in pictures if each["lightness"] < 0.9 or each["filter"] != ("none" if each["keeps"] else DIMMED)] == []
 
 
-def test_pictures_keep_their_contrast_in_the_dark(site, browser):
+def luminances(colours, dimmed):
+    """The luminance of each colour, as it is or as a picture shows it in the dark."""
+    rgb = np.array([to_rgb(each) for each in colours])
+    rgb = (255 * ((0.87 * rgb - 0.5) * 1.1 + 0.5)).clip(0, 255).round() / 255 if dimmed else rgb
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return dict(zip(colours, linear @ [0.2126, 0.7152, 0.0722]))
+
+
+def test_pictures_keep_their_contrast_in_the_dark():
     """What figures write has the contrast that WCAG 2 asks for, on white and on scores; lines lose none of theirs."""
-    show(browser, f"{site}/intro.html")
     lines = [style.BLUE, style.ORANGE, style.GREEN, style.VERMILION, style.PURPLE, style.SKY, style.GREY]
     words = [style.GREY, *style.LAYER_COLOURS.values(), *(to_hex(style.legible(colour)) for colour in (*lines, style.YELLOW))]
     below_ink = [*style.ROLES.values(), to_hex(colormaps["Blues"](0.6))]  # above 0.6 numbers are white
-    colours = ["white", style.INK, *lines, *words, *below_ink]
-    light, dark = (dict(zip(colours, browser.execute_script(DRAWN, kind, colours))) for kind in ("none", DIMMED))
+    light, dark = (luminances(["white", style.INK, *lines, *words, *below_ink], dimmed) for dimmed in (False, True))
 
     def contrasts(seen, ground, drawn):
         return [(max(seen[ground], seen[each]) + 0.05) / (min(seen[ground], seen[each]) + 0.05) for each in drawn]
@@ -361,9 +371,8 @@ def test_closed_boxes_open_by_keyboard_and_on_paper(site, browser):
         requestAnimationFrame(() => setTimeout(() => arguments[1](open())));
     """
     assert not browser.execute_async_script(seen, box)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    WebDriverWait(browser, 60).until(lambda _: browser.execute_async_script(seen, box))
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    with on_paper(browser):
+        WebDriverWait(browser, 60).until(lambda _: browser.execute_async_script(seen, box))
     WebDriverWait(browser, 60).until_not(lambda _: browser.execute_async_script(seen, box))
     box.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
     WebDriverWait(browser, 60).until(lambda _: browser.execute_async_script(seen, box))
@@ -384,38 +393,6 @@ def test_paper_is_light(site, browser, tmp_path):
     assert browser.execute_script("return [window.printed, document.documentElement.dataset.theme]") == ["light", "dark"]
 
 
-def faint(browser):
-    texts = browser.execute_script(f"{TEXTS} return texts.map(({{ element, ...text }}) => text)")
-    assert texts
-    return [text for text in texts if text["contrast"] < text["asked"]]
-
-
-# every element with words of its own, its contrast to what lies behind it, and the contrast asked of words of their size
-TEXTS = """
-const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
-const over = ([r, g, b, alpha = 1], behind) => [r, g, b].map((part, i) => alpha * part + (1 - alpha) * behind[i]);
-const grounds = new Map([[null, [255, 255, 255]]]);
-const ground = (element) => {
-  if (!grounds.has(element)) {
-    grounds.set(element, over(channels(getComputedStyle(element).backgroundColor), ground(element.parentElement)));
-  }
-  return grounds.get(element);
-};
-const luminance = (rgb) => rgb
-  .map((part) => part / 255)
-  .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-  .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
-const speaks = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-const texts = [...document.body.querySelectorAll("*:not(script, style)")]
-  .filter((element) => speaks(element) && element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
-  .map((element) => {
-    const style = getComputedStyle(element), behind = ground(element);
-    const [dark, light] = [over(channels(style.color), behind), behind].map(luminance).sort((a, b) => a - b);
-    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-    const html = element.outerHTML.slice(0, 200);
-    return { element, html, contrast: (light + 0.05) / (dark + 0.05), asked: large ? 3 : 4.5 };
-  });
-"""
 DIMMED = "brightness(0.87) contrast(1.1)"
 PICTURES = f"""
 {TEXTS}
@@ -424,36 +401,13 @@ return [...document.querySelectorAll(pictures)].map((element) => ({{
   alt: element.alt, lightness: luminance(ground(element)), filter: getComputedStyle(element).filter,
   keeps: element.matches(".undimmed, .step-slider img") }}));
 """
-# the luminance of each colour under a filter
-DRAWN = f"""
-{TEXTS}
-const [filter, colours] = arguments, canvas = document.createElement("canvas").getContext("2d");
-canvas.filter = filter;
-return colours.map((colour) => {{
-  canvas.fillStyle = colour;
-  canvas.fillRect(0, 0, 9, 9);
-  return luminance([...canvas.getImageData(4, 4, 1, 1).data].slice(0, 3));
-}});
-"""
 
 
-def axe(browser, options):
-    """What axe finds on the page that is open."""
-    browser.execute_script((ROOT / "tests/vendor/axe.min.js").read_text("utf-8"))
-    return browser.execute_async_script(f"axe.run(document, {options}).then(arguments[0])")
-
-
-def violations(browser, options):
-    """What of it breaks a rule, of whatever weight."""
-    found = axe(browser, f"{{ resultTypes: ['violations'], {options} }}")["violations"]
-    return [(each["id"], node["html"]) for each in found for node in each["nodes"]]
-
-
-def test_nothing_to_mend_for_axe(dark_page, browser):
+def test_nothing_to_mend_for_axe(dark, browser):
     """In the dark theme, where colours are all that differs: there links and text may be too alike."""
-    found = violations(browser, "rules: { 'color-contrast': { enabled: false } }")
-    # a cell with a formula has a name, but this rule of axe asks for words that are seen, and sees none in MathML
-    assert [(rule, html) for rule, html in found if rule != "empty-table-header" or "<math" not in html] == []
+    # the words of code, thousands of them, differ in their colours alone, which are looked at above
+    browser.execute_script("document.querySelectorAll('article pre').forEach((each) => (each.textContent = each.textContent))")
+    assert violations(browser, "rules: { 'color-contrast': { enabled: false } }") == []
     ids = browser.execute_script("return [...document.querySelectorAll('[id]')].map(({ id }) => id)")
     assert len(ids) == len(set(ids))
 
@@ -465,10 +419,9 @@ def test_names_say_their_formulas(site, browser):
     assert names == ["Why does 2 y not win?", "Y", "Because what it gives to r y is taken back through r ¯ ."]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_is_that_of_axe(browser, site, scheme):
+def test_contrast_is_that_of_axe(browser, site):
     """On one page: axe takes minutes of a processor for the book; what it leaves open lies in closed boxes."""
-    show(browser, f"{site}/chapters/01_task.html", scheme=scheme)
+    show(browser, f"{site}/chapters/01_task.html", scheme="dark")
     browser.execute_script(f"{TEXTS} for (const text of texts) text.element.dataset.contrast = text.contrast;")
     found = axe(browser, "{ runOnly: ['color-contrast', 'link-in-text-block'] }")
     rules = [result for result in found["passes"] + found["violations"] if result["id"] == "color-contrast"]
@@ -486,13 +439,13 @@ def test_contrast_is_that_of_axe(browser, site, scheme):
     assert len(faint(browser)) == 1
 
 
-def test_nothing_sticks_out_on_a_phone(page, browser, site):
-    show(browser, f"{site}/{page}", width=390, height=844)
+def test_nothing_sticks_out_on_a_phone(phone, browser):
     assert browser.execute_script("return [document.documentElement.scrollWidth <= innerWidth, innerWidth]") == [True, 390]
     assert browser.execute_script(STICKING_OUT) == []
     shown = browser.execute_script(FITTING)
     assert [each for each in shown if not (each["fits"] and each["button"])] == []
     assert len({each["name"] for each in shown}) == len(shown)
+    stops_stand_over_their_values(browser, 390)
     browser.execute_script("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
     assert [size for size in browser.execute_async_script(SCROLLING) if size >= 11.5] == []
     assert violations(browser, "runOnly: ['scrollable-region-focusable']") == []
@@ -540,16 +493,6 @@ def test_pictures_are_enlarged_on_a_phone(site, browser):
     assert not browser.find_element(By.CSS_SELECTOR, "#fig-spectra .enlarge").is_displayed()
 
 
-# what lies beyond the right edge with no box around it that scrolls
-STICKING_OUT = """
-const scrolls = (element) => element.matches("article *")
-  && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
-return [...document.querySelectorAll("article *")]
-  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element))
-  .map((element) => element.outerHTML.slice(0, 200));
-"""
-
-
 def test_wide_tables_fade_until_their_end(site, browser):
     show(browser, f"{site}/chapters/08_binding.html", width=390, height=844)
     box = browser.find_element(By.CSS_SELECTOR, ".cell_output > .text_html:has(table)")
@@ -561,11 +504,7 @@ def test_wide_tables_fade_until_their_end(site, browser):
     assert [browser.execute_async_script(seen, box, place) for place in (0, 1, 0)] == ["100%", "calc(100% + 32px)", "100%"]
 
 
-def test_live_output_draws_without_the_site(browser, tmp_path, monkeypatch):
-    from assign_add_lib.model import Weights
-    from assign_add_lib.views.attention import attention_view
-
-    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
+def test_live_output_draws_without_the_site(browser, tmp_path, live):
     view = attention_view(Weights.init(seed=1), "c=1, b=17, b+19=?").data
     (tmp_path / "output.html").write_text(f"<!doctype html><link rel=icon href=data:,>{view}{view}", "utf-8")
     with served(tmp_path) as address:
@@ -574,4 +513,4 @@ def test_live_output_draws_without_the_site(browser, tmp_path, monkeypatch):
         assert not [url for url in requests(browser) if url.startswith("http") and not url.startswith(address)]
         canvases = browser.find_elements(By.CSS_SELECTOR, ".attention-view canvas")
         assert len(canvases) == 4
-        assert all(browser.execute_script(COLOURS, canvas)[1] > 20 for canvas in canvases)
+        assert all(browser.execute_script(COLOURS, canvas) > 20 for canvas in canvases)

@@ -10,7 +10,6 @@ import inspect
 import math
 import pkgutil
 from collections import defaultdict
-from pathlib import Path
 from types import FunctionType, SimpleNamespace
 
 import jupytext
@@ -18,12 +17,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from browsing import ROOT
 from small import SIZES, problems, random_weights
 
 import assign_add_lib
 from assign_add_lib import Task
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = {path.stem: path for path in sorted(ROOT.glob("chapters/*.md"))}
 PAGES |= {f"evidence/{path.stem}": path for path in sorted(ROOT.glob("evidence/*.md"))}
 METHODS = FunctionType | classmethod | staticmethod
@@ -114,8 +113,7 @@ def same_arrival(ours, theirs):
 
 def same_arrival_in_a_run(ours, theirs):
     for series in random_series():
-        step = ours(series, 0.5)
-        run = SimpleNamespace(metrics=pd.DataFrame({"measure": series}))
+        run, step = SimpleNamespace(metrics=pd.DataFrame({"measure": series})), ours(series, 0.5)
         assert theirs(run, "measure", 0.5) == (math.inf if step is None else step)
 
 
@@ -139,14 +137,6 @@ CASES = {  # chapter, name in the package -> a function that compares the two
 PUBLIC = public()
 DEFINED = {(stem, name) for stem, path in PAGES.items() for tree in cells(path) for name in defined(tree)}
 PAIRS = sorted((stem, dotted) for stem, name in DEFINED for dotted in PUBLIC.get(name, ()))
-
-
-def test_the_enumeration_finds_functions_classes_and_methods():
-    assert {"model.Pass.attention", "theory.forward.attention", "views.attention.attention"} == set(PUBLIC["attention"])
-    assert set(PUBLIC["forward"]) == {"model.forward"}
-    assert "task.Split.draw" in PUBLIC["draw"] and "task.Problem" in PUBLIC["Problem"]
-    tree = ast.parse("class A:\n def b(self):\n  def c(): pass\nfor i in x:\n def d(): pass")
-    assert sorted(defined(tree)) == ["A", "c", "d"]
 
 
 @pytest.mark.parametrize("chapter, dotted", PAIRS)
