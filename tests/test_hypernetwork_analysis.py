@@ -8,6 +8,8 @@ import torch
 from arms import EVERY, holding, rng
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from assign_add_lib.companions.hypernetwork.analysis import (
     bank,
@@ -28,8 +30,6 @@ from assign_add_lib.companions.hypernetwork.analysis import (
 from assign_add_lib.companions.hypernetwork.data import HELD_OUT, SUPPORTS, Tasks, Teacher
 from assign_add_lib.companions.hypernetwork.model import build
 
-ID, OOD = "in distribution", "out of distribution"
-
 
 @pytest.fixture(scope="module")
 def teacher():
@@ -44,6 +44,11 @@ def knowing(teacher):
     return network
 
 
+def asked_otherwise(tasks):
+    """The same examples, with other questions."""
+    return Tasks(tasks.z, *(torch.cat([each[:, :16], -each[:, 16:]], 1) for each in tasks[1:]))
+
+
 def test_refined_codes_fit_every_context_better_and_never_use_the_questions(teacher, knowing):
     tasks = teacher.sample(HELD_OUT, 30, rng(11))
     before, off = {name: each.clone() for name, each in knowing.state_dict().items()}, misfit(knowing.executor, *tasks.context)
@@ -52,8 +57,7 @@ def test_refined_codes_fit_every_context_better_and_never_use_the_questions(teac
     torch.testing.assert_close(off(refined), torch.stack(slow))
     assert (off(refined) < off(knowing.code(tasks.context))).all()
     assert ((refined - tasks.z).abs().amax(1) < 0.01).float().mean() > 0.8  # nearly all find the true code
-    other = Tasks(tasks.z, *(torch.cat([each[:, :16], -each[:, 16:]], 1) for each in tasks[1:]))
-    assert torch.equal(refine(knowing, other, 20), refine(knowing, tasks, 20))
+    assert torch.equal(refine(knowing, asked_otherwise(tasks), 20), refine(knowing, tasks, 20))
     assert all(torch.equal(each, before[name]) for name, each in knowing.state_dict().items())
 
 
@@ -68,7 +72,7 @@ def test_a_descent_may_keep_the_best_code_of_each_task_and_leaves_its_start_alon
     torch.testing.assert_close(alone, kept[1:2])
 
 
-@pytest.mark.parametrize("strength", [0.1, 1.0, 20.0])
+@pytest.mark.parametrize("strength", [0.1, 20.0])
 def test_ridge_answers_are_those_of_scikit_learn(teacher, strength):
     tasks = teacher.sample(EVERY, 25, rng(13))
     found = ridge_answers(tasks, strength)
@@ -90,11 +94,11 @@ def test_the_relu_kernel_is_the_mean_product_of_random_relu_units(teacher):
 @pytest.mark.parametrize("strength", [0.01, 0.3])
 def test_kernel_answers_are_those_of_scikit_learn(teacher, strength):
     tasks = teacher.sample(EVERY, 25, rng(13))
-    found, asked = kernel_answers(tasks, strength), tasks.queries[0]
-    inner, between = relu_kernel(*[tasks.context[0]] * 2), relu_kernel(asked, tasks.context[0])
-    for task in range(25):
-        slow = KernelRidge(alpha=strength, kernel="precomputed").fit(inner[task].numpy(), tasks.context[1][task].numpy())
-        np.testing.assert_allclose(found[task].numpy(), slow.predict(between[task].numpy()), atol=2e-3)
+    (x, y), asked = tasks.context, tasks.queries[0]
+    for found, *each in zip(kernel_answers(tasks, strength), relu_kernel(x, x), y, relu_kernel(asked, x)):
+        inner, known, between = (part.numpy() for part in each)
+        slow = KernelRidge(alpha=strength, kernel="precomputed").fit(inner, known).predict(between)
+        np.testing.assert_allclose(found.numpy(), slow, atol=2e-3)
 
 
 @pytest.mark.parametrize("strength", [0.01, 1.0])
@@ -112,10 +116,8 @@ def test_the_bank_covers_a_support(support):
     pairs = len(SUPPORTS[support]) - 8
     codes = bank(SUPPORTS[support])
     assert codes.shape == (8 * 9 + pairs * 81, 8) and len(codes.unique(dim=0)) == len(codes)
-    expected = set()
-    for modules in SUPPORTS[support]:
-        for levels in product((0.5, 0.75, 1.0), repeat=len(modules)):
-            expected.add(tuple(dict(zip(modules, levels)).get(m, 0.0) for m in range(8)))
+    levels = product((0.0, 0.5, 0.75, 1.0), repeat=8)
+    expected = {code for code in levels if tuple(m for m in range(8) if code[m]) in SUPPORTS[support]}
     assert set(map(tuple, bank(SUPPORTS[support], 3).tolist())) == expected
 
 
@@ -148,36 +150,27 @@ def test_bent_codes_lie_between_the_true_code_and_the_support(teacher):
     assert ((free - tasks.z).abs().amax(1) < 0.05).float().mean() > 0.8
     far = [beyond(each, support).mean() for each in (free, some, tight)]
     assert far[0] > 2 * far[1] > 10 * far[2] and far[2] < 0.01
-    other = Tasks(tasks.z, *(torch.cat([each[:, :16], -each[:, 16:]], 1) for each in tasks[1:]))
-    assert torch.equal(bent_codes(teacher, support, other, start, 40.0), some)
+    assert torch.equal(bent_codes(teacher, support, asked_otherwise(tasks), start, 40.0), some)
 
 
 def test_a_probe_is_ridge_regression_on_standardised_activations():
-    """Against the normal equations; the other sets are held out, and have another mean and spread."""
-    generator = rng(16)
+    """Against scikit-learn's; the other sets are held out, and have another mean and spread."""
+    generator, sets = rng(16), []
     mix = torch.randn(8, 12, generator=generator)
-    sets = []
     for n, shift in ((2000, 0.0), (800, 0.0), (90, 0.7)):
         codes = torch.rand(n, 8, generator=generator)
         sets.append(((1 + shift) * codes @ mix + 0.3 * torch.randn(n, 12, generator=generator) + shift, codes))
-    (seen, codes), *others = [tuple(each.double().numpy() for each in pair) for pair in sets]
-    mean, scale = seen.mean(0), seen.std(0)
-    design = (seen - mean) / scale
-    slope = np.linalg.solve(design.T @ design + 2.0 * np.eye(12), design.T @ (codes - codes.mean(0)))
-    slow = []
-    for activations, true in others:
-        errors = ((activations - mean) / scale @ slope + codes.mean(0) - true) ** 2
-        slow.append(np.mean(1 - errors.sum(0) / ((true - true.mean(0)) ** 2).sum(0)))
+    seen, *others = [tuple(each.double().numpy() for each in pair) for pair in sets]
+    fitted = make_pipeline(StandardScaler(), Ridge(2.0)).fit(*seen)
+    slow = [fitted.score(*each) for each in others]
     assert probe(*sets[0], *sets[1:], strength=2.0) == pytest.approx(slow, abs=1e-4)
     assert slow[0] > 0.8
     shuffled = [(each, other[torch.randperm(len(other), generator=generator)]) for each, other in sets[:2]]
     assert abs(probe(*shuffled[0], shuffled[1])[0]) < 0.02
 
 
-def test_to_latent_finds_a_linear_map_again(teacher):
+def test_to_latent_is_a_linear_fit(teacher):
     codes, generator = teacher.sample(EVERY, 200, rng(17), queries=0).z, rng(18)
-    mix = torch.randn(8, 8, generator=generator)
-    torch.testing.assert_close(to_latent(codes, codes @ mix), mix, atol=1e-4, rtol=0)
-    noise = 0.1 * torch.randn(200, 8, generator=generator)
-    slow = np.linalg.pinv(codes.double().numpy()) @ (codes @ mix + noise).double().numpy()
-    np.testing.assert_allclose(to_latent(codes, codes @ mix + noise).numpy(), slow, atol=1e-4)
+    written = codes @ torch.randn(8, 8, generator=generator) + 0.1 * torch.randn(200, 8, generator=generator)
+    slow = np.linalg.pinv(codes.double().numpy()) @ written.double().numpy()
+    np.testing.assert_allclose(to_latent(codes, written).numpy(), slow, atol=1e-4)
