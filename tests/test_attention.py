@@ -10,7 +10,7 @@ from small import held, line
 
 from assign_add_lib.model import Weights
 from assign_add_lib.task import Problem, Task
-from assign_add_lib.training import Run
+from assign_add_lib.training import Run, load_run
 from assign_add_lib.views.attention import (
     WORDING,
     attention,
@@ -39,12 +39,6 @@ class TwoSteps(Run):
         return Weights.init(seed=self.steps.index(self.steps[-1] if step is None else step))
 
 
-@pytest.fixture(params=["static", "live"])
-def form(request, monkeypatch):
-    monkeypatch.setenv("ASSIGN_ADD_RENDER", request.param)
-    return request.param
-
-
 def test_attention_rows_are_distributions_over_the_past():
     patterns, names = attention(TwoSteps(), TEXT)
     assert names == "c 1 b 17 a 42 PAD PAD PAD PAD PAD PAD + b 19 =".split()
@@ -67,12 +61,14 @@ def test_other_task_than_the_study():
 
 
 def test_errors_say_what_is_wrong():
-    with pytest.raises(ValueError, match="never assigned"):
-        attention_view(TwoSteps(), "c=1, b+19=?")
-    with pytest.raises(ValueError, match="weights of a single step"):
-        attention(Weights.init(), TEXT, step=3)
-    with pytest.raises(ValueError, match="at least one step"):
-        step_slider(line, [], "caption", "alt")
+    for words, call in (
+        ("never assigned", lambda: attention_view(TwoSteps(), "c=1, b+19=?")),
+        ("weights of a single step", lambda: attention(Weights.init(), TEXT, step=3)),
+        ("at least one step", lambda: step_slider(line, [], "caption", "alt")),
+        ("30000", lambda: attention_view(load_run("seed-42"), TEXT, step=7)),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
 
 
 def test_words_name_what_the_last_token_reads():
@@ -84,16 +80,16 @@ def test_words_name_what_the_last_token_reads():
 
 
 def test_figure_shows_both_layers_with_tokens_and_numbers():
-    patterns = torch.eye(3).repeat(2, 1, 1)
-    left, right = attention_figure(patterns, ["b", "17", "="]).axes
-    assert (left.get_title(), right.get_title()) == ("layer 1", "layer 2")
+    left, right = attention_figure(torch.eye(3).repeat(2, 1, 1), ["b", "17", "="]).axes
+    assert (left.get_title(), right.get_title(), left.yaxis_inverted()) == ("layer 1", "layer 2", True)
     assert [label.get_text() for label in left.get_xticklabels()] == ["b", "17", "="]
-    assert left.yaxis_inverted()
     assert "query" in left.get_ylabel() and "key" in left.get_xlabel()
     assert [text.get_text() for text in right.texts] == ["1", "1", "1"]
 
 
-def test_view_has_the_same_bytes_each_time(form):
+@pytest.mark.parametrize("render", ["static", "live"])
+def test_view_has_the_same_bytes_each_time(monkeypatch, render):
+    monkeypatch.setenv("ASSIGN_ADD_RENDER", render)
     assert attention_view(TwoSteps(), TEXT).data == attention_view(TwoSteps(), TEXT).data
 
 
@@ -107,8 +103,7 @@ def test_static_view_is_small_and_holds_its_data(static):
     assert attention_in_words(patterns, names) in output
 
 
-def test_live_view_carries_all_that_it_needs(monkeypatch):
-    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
+def test_live_view_carries_all_that_it_needs(live):
     output = attention_view(TwoSteps(), TEXT).data
     assert "var CircuitsVis" in output and "CircuitsVis.render(" in output
     assert " src=" not in re.sub(r'src="data:', "", output.split("<script>")[0])
@@ -132,13 +127,6 @@ def test_attention_slider_says_what_each_step_reads(static):
     torch.testing.assert_close(torch.tensor(data["attention"]), torch.stack(patterns), atol=5e-4, rtol=0)
     assert 'alt="Step 300. Attention of both layers' in output and len(output) < 60_000
     assert re.search('<input type="range" min="0" max="1" value="1" aria-valuetext="300"', output)
-
-
-def test_unknown_step_lists_what_there_is():
-    from assign_add_lib import load_run
-
-    with pytest.raises(ValueError, match="30000"):
-        attention_view(load_run("seed-42"), TEXT, step=7)
 
 
 def test_the_bundle_speaks_the_words_of_the_book():

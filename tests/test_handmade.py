@@ -124,17 +124,14 @@ def test_whole_and_broken_parts_are_right_and_fail_where_predicted():
         assert accuracy(broken, sets["1-var train"]) < 0.05
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"frequencies": ()}, "tell all sums"),
-        ({"frequencies": (3,), "task": Task(9, 4, 10)}, "tell all sums modulo 9"),
-        ({"frequencies": (1, 2, 3), "task": Task(10, 4, 10)}, "even modulus"),
-        ({"d_model": 70}, "d_model of 71"),
-        ({"d_mlp": 24}, "d_mlp of 25"),
-        ({"phases": 103}, "d_mlp of 515"),
-    ],
-)
-def test_what_cannot_work_is_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        handmade.weights(**arguments)
+def test_what_cannot_work_is_refused():
+    for words, arguments in {
+        "tell all sums": {"frequencies": ()},
+        "tell all sums modulo 9": {"frequencies": (3,), "task": Task(9, 4, 10)},
+        "even modulus": {"frequencies": (1, 2, 3), "task": Task(10, 4, 10)},
+        "d_model of 71": {"d_model": 70},
+        "d_mlp of 25": {"d_mlp": 24},
+        "d_mlp of 515": {"phases": 103},
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            handmade.weights(**arguments)

@@ -48,11 +48,7 @@ MISTAKES = [
     ("without_layer_2_attention", hooked("blocks.1.hook_attn_out", "blocks.1.hook_mlp_out"), "MLP of layer 2 should stay"),
     ("without_layer_2_attention", hooked("blocks.1.attn.hook_q"), "not those of the network"),
     ("without_layer_2_attention", removed_after_the_mlp, "before the MLP"),
-    (
-        "without_layer_2_attention",
-        ("return (resid", "lens.blocks[1].attn.o.weight.data.zero_()\n    return (resid"),
-        "stays changed",
-    ),
+    ("without_layer_2_attention", ("w, future", "lens.blocks[1].attn.o.weight.data *= 0\n    w, future"), "stays changed"),
 ]
 
 RIGHT = [

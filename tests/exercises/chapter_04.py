@@ -2,6 +2,9 @@
 
 import torch
 
+UNWEIGHTED = "gap.abs().sum() / len(confidence)", "(gap.abs() / place.bincount(minlength=bins).clamp(min=1)).mean()"
+WITHOUT_1 = ".clamp(max=bins - 1)", "", "torch.zeros(bins,", "torch.zeros(bins + 1,", "gap.abs()", "gap[:-1].abs()"
+
 MISTAKES = [
     ("evidence", ("log_likelihood(rote) -", "-log_likelihood(rote) +"), "the rote adder's comes first"),
     ("evidence", ("1 - p)", "1.0)"), "wrong answers are evidence too"),
@@ -12,17 +15,9 @@ MISTAKES = [
     ("standardised", ("weight.sum()", "len(reference)"), "no longer sum to 1"),
     ("standardised", (".clamp(min=1)", ""), "no problem in some stratum"),
     ("standardised", lambda wrong, stratum, reference: wrong, "shape"),
-    (
-        "calibration_error",
-        ("gap.abs().sum() / len(confidence)", "(gap.abs() / place.bincount(minlength=bins).clamp(min=1)).mean()"),
-        "as it has answers",
-    ),
+    ("calibration_error", UNWEIGHTED, "as it has answers"),
     ("calibration_error", ("* bins).long()", "* 0).long()"), "not over all"),
-    (
-        "calibration_error",
-        (".clamp(max=bins - 1)", "", "torch.zeros(bins,", "torch.zeros(bins + 1,", "gap.abs()", "gap[:-1].abs()"),
-        "bin by bin",
-    ),
+    ("calibration_error", WITHOUT_1, "bin by bin"),
     ("blame", (" - wrong[~there].double().mean()", ""), "without it"),
     ("blame", ("wrong[~there]", "wrong"), "it should get"),
     ("blame", (" and not there.all()", ""), "in all problems or in none"),
