@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -57,16 +58,11 @@ def test_a_cuda_device_beyond_the_last_is_refused(tmp_path, capsys, monkeypatch)
     assert "there is no device cuda:2 here" in capsys.readouterr().err
 
 
-class Gone:
-    """A stream whose reader has left."""
-
-    def write(self, *_):
-        raise BrokenPipeError
-
-    flush = write
+def gone(*_):
+    raise BrokenPipeError
 
 
-@pytest.mark.parametrize("stream", [Gone(), None], ids=["gone", "closed"])
+@pytest.mark.parametrize("stream", [SimpleNamespace(write=gone, flush=gone), None], ids=["gone", "closed"])
 def test_an_error_that_nobody_reads_still_has_its_code(monkeypatch, capsys, stream):
     monkeypatch.setattr(sys, "stderr", stream)
     assert main(["solve", "nonsense"]) == 2

@@ -167,14 +167,6 @@ def test_weights_that_no_file_can_hold_are_not_shipped(tiny_whole, own_data, val
 # 4, 11, 19: two writers, kills, and folders that go away
 
 
-def test_a_kill_in_the_very_first_write_is_taken_up(tmp_path, tiny_runs):
-    """What it leaves: a lock that nobody holds and an unfinished file."""
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / ".lock").touch()
-    (tmp_path / "run" / ".config.json.abc123.part").write_text("{")
-    assert contents(tiny(tmp_path / "run")) == contents(tiny_runs["whole"])
-
-
 def test_unfinished_files_of_later_kills_go_and_no_others(tiny_half, tiny_runs):
     for name in (".config.json.x.part", ".metrics.csv.x.part", ".state.safetensors.x.part"):
         (tiny_half / name).write_text("x")

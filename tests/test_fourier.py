@@ -24,13 +24,6 @@ def logits():
     return torch.randn(11, 11, 11, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-@pytest.mark.parametrize("n", [2, 3, 7, 12, 59])
-def test_basis_is_orthonormal(n):
-    F = fourier.basis(n)
-    assert torch.allclose(F.T @ F, torch.eye(n, dtype=torch.float64), atol=1e-12)
-    assert fourier.frequencies(n).tolist() == sorted([0, *range(1, n // 2 + 1), *range(1, (n + 1) // 2)])
-
-
 @pytest.mark.parametrize("n", [6, 58, 59])
 def test_spectrum_is_that_of_numpys_fft(n, table):
     energy = np.abs(np.fft.fft(table[:n].numpy(), axis=0)) ** 2

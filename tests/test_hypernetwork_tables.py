@@ -63,11 +63,8 @@ def test_the_shipped_tables_agree_with_the_scoreboard_and_with_one_another():
     assert {name: of.columns for name, of in tables.TABLES.items()} == {
         name: table.index.names for name, table in shipped.items()
     }
-    errors, floors, answers = (
-        shipped["errors"],
-        shipped["floors"],
-        shipped["probes_of_answers"].xs("held-out pairs", level="tasks"),
-    )
+    errors, floors = shipped["errors"], shipped["floors"]
+    answers = shipped["probes_of_answers"].xs("held-out pairs", level="tasks")
     for name, value in {
         "code legible, hypernetwork": shipped["probes"].loc["hypernetwork", "trained", "reading token", 3, "held-out pairs"],
         "code legible beyond a regression, vanilla": answers.loc["vanilla"] - answers.loc["kernel regression"],

@@ -28,7 +28,6 @@ MISTAKES = [
     ("lower_rank", lambda n: 2, "which is too"),
     ("lower_rank", lambda n: math.ceil(0.025 * n), "a quantile of the values"),
     ("least_share", lambda held, runs: held / runs, "the least share is"),
-    ("least_share", ("0.05", "0.025"), "the least share is"),
     ("least_share", ("range(held,", "range(held + 1,"), "the least share is"),
     ("least_share", ("return low", "return low if held else 0.05"), "none or more is certain"),
     ("as_of", ("Evidence(run.run, run.size)", "run"), "has changed"),

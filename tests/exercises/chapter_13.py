@@ -19,13 +19,11 @@ def hollow(m, generator):
 
 MISTAKES = [
     ("sure_share", lambda N: 1, "same double"),
-    ("sure_share", lambda N: 1 - 1 / N, "odd and even"),
     ("sure_share", lambda N: 1 if N % 2 else 1 - 2 / N, "odd and even"),
     ("enough_step", lambda K: math.log((K - 2) / (math.sqrt(2) - 1)), "not the smallest"),
     ("enough_step", lambda K: math.log(K - 2), "gets wrong"),
     ("enough_step", lambda K: math.log(4 * (K - 2)), "smaller h"),
     ("control", lambda: (2, 1, 0.4, 0.3), "separates nothing"),
-    ("control", lambda: (1, 1, 0.4, 0.4), "separates nothing"),
     ("control", lambda: (2, 2, 0.5, 0.4), "is not 0.5"),
     ("control", lambda: (4, 2, 0.1, 0.1), "one to three"),
     ("null", hollow, "times the weight"),

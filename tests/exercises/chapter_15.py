@@ -29,7 +29,6 @@ MISTAKES = [
     ("encoder_share", (SHARE, "(1 - best) / (1 - written)"), "what is left"),
     ("encoder_share", ("*others", "*tasks.context"), "what the sixteen examples give"),
     ("encoder_share", ("*others", "x, y"), "what the questions themselves give"),
-    ("features", lambda x, y: y.mean(1), "no more than the products"),
     ("features", lambda x, y: (y.mT @ x).flatten(1) / 16, "no more than the products"),
     ("features", ("products, torch", "torch"), "add what slopes cannot hold"),
     ("features", lambda x, y: torch.cat([x, y], 2).flatten(1), "the examples are a set"),
@@ -47,7 +46,6 @@ MISTAKES = [
     ("gap", ("readout.T / 2", "readout.T"), "the half is missing"),
     ("gap", (" / math.sqrt(2)", ""), "divided by the root of 2"),
     ("gap", both_answered(torch.relu), "leave out the half"),
-    ("gap", both_answered(torch.nn.functional.relu), "leave out the half"),
     ("gap", both_answered(lambda each: each.clamp(min=0)), "leave out the half"),
     ("gap", lambda modules, readout, z, x: torch.zeros(len(x), 2), "differs from the true one"),
 ]
