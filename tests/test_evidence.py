@@ -26,9 +26,8 @@ def record(**columns):
 
 def test_order_and_spread_of_arrivals():
     run = record(first=[0, 1, 1, 1, 1, 1, 1], then=[0, 0, 0, 0, 1, 1, 1], never=[0] * 7)
-    assert evidence.order("first", "then", (0.5, 0.9))(run) == 300
-    assert evidence.order("then", "first", (0.5, 0.9))(run) == -300
-    assert evidence.order("first", "never", (0.5, 0.9))(run) == math.inf
+    pairs = [("first", "then"), ("then", "first"), ("first", "never")]
+    assert [evidence.order(*pair, (0.5, 0.9))(run) for pair in pairs] == [300, -300, math.inf]
     assert math.isnan(evidence.order("never", "never", (0.5, 0.9))(run))
     assert evidence.spread_of_arrivals({"then": 0.5, "first": 0.5})(run) == 300
 
@@ -87,9 +86,7 @@ def arrivals(*steps):
 
 def test_last_places():
     run = arrivals(100, 900, 300, 200, 700, 1000)
-    assert evidence.restricted_last(run) == 700
-    assert evidence.one_by_one(run) == 200
-    assert evidence.last_place(run) == "k right"
+    assert (evidence.restricted_last(run), evidence.one_by_one(run), evidence.last_place(run)) == (700, 200, "k right")
     assert evidence.last_place(arrivals(1, 2, 2, 2, 2, 2)) == "a right"
     assert evidence.restricted_last(arrivals(1, 1, 5, 4, 3, 2)) == 0
     assert evidence.restricted_last(arrivals(1, math.inf, 5, 4, 3, 2)) == math.inf
@@ -109,9 +106,7 @@ def test_score_of_the_last_variable_against_the_others():
 
 def test_sweep():
     sweep = Sweep(pd.Series({0.5: 0.95, 0.1: 0.2, 0.3: 0.92, 0.2: 0.91, 0.25: 0.5}))
-    assert evidence.enough(0.9)(sweep) == 0.3
-    assert evidence.enough(0.1)(sweep) == 0.1
-    assert evidence.enough(0.96)(sweep) == math.inf
+    assert [evidence.enough(level)(sweep) for level in (0.9, 0.1, 0.96)] == [0.3, 0.1, math.inf]
     assert evidence.gain(sweep) == pytest.approx(0.75)
 
 

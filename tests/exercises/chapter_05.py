@@ -13,11 +13,7 @@ MISTAKES = [
     ("blurred", lambda row: row**0.05, "sum to 1"),
     ("blurred", lambda row: row - 0.5 * row.flip(1), "negative"),
     ("assigned_twice", lambda tokens: tokens, "0 tokens change"),
-    (
-        "assigned_twice",
-        ("tokens.scatter(1, others.int()." + GIVEN, "torch.where(others, asked, tokens"),
-        "tokens change; one should",
-    ),
+    ("assigned_twice", (f"tokens.scatter(1, others.int().{GIVEN}", "torch.where(others, asked, tokens"), "change; one should"),
     ("assigned_twice", (".roll(-1, 1)", ""), "no assigned letter"),
     ("assigned_twice", (GIVEN, GIVEN.replace("asked", "tokens[:, 13:15].amin(1, keepdim=True)")), "the asked one"),
     ("same_variable", ("each.answer", "2 * each.values[0]"), "are right"),
