@@ -8,7 +8,6 @@ defines before them.  The book's own answers and the stubs are checked wherever 
 
 import ast
 import importlib
-import math
 import os
 import random
 import re
