@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from distributed import Client, LocalCluster, config
 from tiny import tiny_sweep
 
 from assign_add_lib.engine import cluster
@@ -12,16 +13,12 @@ LOCAL = {"processes": False, "dashboard_address": ":0", "silence_logs": 50}
 
 
 def test_a_sweep_on_a_cluster_is_the_same_sweep(tmp_path, pristine_sweep):
-    from distributed import LocalCluster
-
     with LocalCluster(n_workers=2, threads_per_worker=1, **LOCAL) as place:
         table = tiny_sweep(tmp_path, backend="dask", scheduler=place.scheduler_address)
     assert table.read_bytes() == (pristine_sweep / "table.csv").read_bytes()
 
 
 def test_a_cluster_without_workers_is_not_waited_for_without_end(tmp_path, monkeypatch):
-    from distributed import LocalCluster
-
     monkeypatch.setattr(cluster, "PATIENCE", 0.0)
     with LocalCluster(n_workers=0, **LOCAL) as place:
         with pytest.raises(RuntimeError, match="has no workers; run the same command again"):
@@ -30,8 +27,6 @@ def test_a_cluster_without_workers_is_not_waited_for_without_end(tmp_path, monke
 
 def test_a_job_ends_when_its_sweep_gives_it_up(tmp_path):
     """The job says that it has begun; then the sweep ends, and so must the job, which else would go on for ever."""
-    from distributed import LocalCluster
-
     begun, ended = tmp_path / "begun", tmp_path / "ended"
 
     def long(wanted):
@@ -69,7 +64,6 @@ asyncio.run(run())
 @pytest.mark.parametrize("closes", [True, False])
 def test_a_scheduler_that_is_killed_is_one_line(tmp_path, monkeypatch, closes):
     """Also where its client cannot be closed any more, which Dask's timeouts at times bring about."""
-    from distributed import Client, config
 
     def close(client, closed=Client.close):
         was_open = client.status != "closed"

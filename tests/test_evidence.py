@@ -114,10 +114,8 @@ def test_sweep():
 def small(request):
     task, *sizes = SIZES[request.param]
     weights = random_weights(task, *sizes, seed=request.param)
-    config = SimpleNamespace(steps=0)
-    metrics = pd.DataFrame({"x": [0.0]}, index=[0])
-    run = SimpleNamespace(task=task, split=Split.draw(task, 0), metrics=metrics, config=config, weights=lambda: weights)
-    return Evidence(run, size=task.n_numbers**2)
+    made = {"metrics": pd.DataFrame({"x": [0.0]}, index=[0]), "config": SimpleNamespace(steps=0), "weights": lambda: weights}
+    return Evidence(SimpleNamespace(task=task, split=Split.draw(task, 0), **made), size=task.n_numbers**2)
 
 
 def test_table_of_layer_1_cell_by_cell(small):
