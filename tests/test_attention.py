@@ -10,16 +10,8 @@ from small import held, line
 
 from assign_add_lib.model import Weights
 from assign_add_lib.task import Problem, Task
-from assign_add_lib.training import Run
-from assign_add_lib.views.attention import (
-    WORDING,
-    attention,
-    attention_figure,
-    attention_in_words,
-    attention_slider,
-    attention_view,
-    circuitsvis_script,
-)
+from assign_add_lib.training import Run, load_run
+from assign_add_lib.views import attention as views
 from assign_add_lib.views.slider import step_slider
 
 TEXT = "c=1, b=17, a=42, b+19=?"
@@ -39,14 +31,8 @@ class TwoSteps(Run):
         return Weights.init(seed=self.steps.index(self.steps[-1] if step is None else step))
 
 
-@pytest.fixture(params=["static", "live"])
-def form(request, monkeypatch):
-    monkeypatch.setenv("ASSIGN_ADD_RENDER", request.param)
-    return request.param
-
-
 def test_attention_rows_are_distributions_over_the_past():
-    patterns, names = attention(TwoSteps(), TEXT)
+    patterns, names = views.attention(TwoSteps(), TEXT)
     assert names == "c 1 b 17 a 42 PAD PAD PAD PAD PAD PAD + b 19 =".split()
     torch.testing.assert_close(patterns.sum(-1), torch.ones(2, 16))
     assert not patterns.triu(1).any()
@@ -54,62 +40,63 @@ def test_attention_rows_are_distributions_over_the_past():
 
 def test_attention_takes_a_problem_its_text_and_a_step():
     problem = Problem.parse(TEXT)
-    first, last = (attention(TwoSteps(), problem, step)[0] for step in (0, 300))
-    assert torch.equal(first, attention(Weights.init(seed=0), TEXT)[0])
-    assert torch.equal(last, attention(TwoSteps(), TEXT)[0])
+    first, last = (views.attention(TwoSteps(), problem, step)[0] for step in (0, 300))
+    assert torch.equal(first, views.attention(Weights.init(seed=0), TEXT)[0])
+    assert torch.equal(last, views.attention(TwoSteps(), TEXT)[0])
     assert not torch.equal(first, last)
 
 
 def test_other_task_than_the_study():
     task = Task(n_numbers=7, n_variables=3, length=10)
-    patterns, names = attention(Weights.init(task), Problem.parse("a=1, b=2, a+b", task))
+    patterns, names = views.attention(Weights.init(task), Problem.parse("a=1, b=2, a+b", task))
     assert patterns.shape == (2, 10, 10) and names[-4:] == ["+", "a", "b", "="]
 
 
 def test_errors_say_what_is_wrong():
-    with pytest.raises(ValueError, match="never assigned"):
-        attention_view(TwoSteps(), "c=1, b+19=?")
-    with pytest.raises(ValueError, match="weights of a single step"):
-        attention(Weights.init(), TEXT, step=3)
-    with pytest.raises(ValueError, match="at least one step"):
-        step_slider(line, [], "caption", "alt")
+    for words, call in (
+        ("never assigned", lambda: views.attention_view(TwoSteps(), "c=1, b+19=?")),
+        ("weights of a single step", lambda: views.attention(Weights.init(), TEXT, step=3)),
+        ("at least one step", lambda: step_slider(line, [], "caption", "alt")),
+        ("30000", lambda: views.attention_view(load_run("seed-42"), TEXT, step=7)),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
 
 
 def test_words_name_what_the_last_token_reads():
     patterns = torch.zeros(2, 3, 3)
     patterns[0, 2], patterns[1, 2] = torch.tensor([0.7, 0.2, 0.1]), torch.tensor([0.1, 0.3, 0.6])
-    words = attention_in_words(patterns, ["b", "17", "="])
+    words = views.attention_in_words(patterns, ["b", "17", "="])
     assert "in layer 1, = reads most b at position 0 (0.70), 17 at position 1 (0.20)" in words
     assert "in layer 2, = reads most = at position 2 (0.60)" in words
 
 
 def test_figure_shows_both_layers_with_tokens_and_numbers():
-    patterns = torch.eye(3).repeat(2, 1, 1)
-    left, right = attention_figure(patterns, ["b", "17", "="]).axes
-    assert (left.get_title(), right.get_title()) == ("layer 1", "layer 2")
+    left, right = views.attention_figure(torch.eye(3).repeat(2, 1, 1), ["b", "17", "="]).axes
+    assert (left.get_title(), right.get_title(), left.yaxis_inverted()) == ("layer 1", "layer 2", True)
     assert [label.get_text() for label in left.get_xticklabels()] == ["b", "17", "="]
-    assert left.yaxis_inverted()
     assert "query" in left.get_ylabel() and "key" in left.get_xlabel()
     assert [text.get_text() for text in right.texts] == ["1", "1", "1"]
 
 
-def test_view_has_the_same_bytes_each_time(form):
-    assert attention_view(TwoSteps(), TEXT).data == attention_view(TwoSteps(), TEXT).data
+@pytest.mark.parametrize("render", ["static", "live"])
+def test_view_has_the_same_bytes_each_time(monkeypatch, render):
+    monkeypatch.setenv("ASSIGN_ADD_RENDER", render)
+    assert views.attention_view(TwoSteps(), TEXT).data == views.attention_view(TwoSteps(), TEXT).data
 
 
 def test_static_view_is_small_and_holds_its_data(static):
-    output = attention_view(TwoSteps(), TEXT).data
-    patterns, names = attention(TwoSteps(), TEXT)
+    output = views.attention_view(TwoSteps(), TEXT).data
+    patterns, names = views.attention(TwoSteps(), TEXT)
     assert len(output) < 50_000
     assert held(output)["tokens"] == names
     torch.testing.assert_close(torch.tensor(held(output)["attention"]), patterns, atol=5e-4, rtol=0)
     assert output.count("<script") == 1 and " id=" not in output and "<figcaption>" in output
-    assert attention_in_words(patterns, names) in output
+    assert views.attention_in_words(patterns, names) in output
 
 
-def test_live_view_carries_all_that_it_needs(monkeypatch):
-    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
-    output = attention_view(TwoSteps(), TEXT).data
+def test_live_view_carries_all_that_it_needs(live):
+    output = views.attention_view(TwoSteps(), TEXT).data
     assert "var CircuitsVis" in output and "CircuitsVis.render(" in output
     assert " src=" not in re.sub(r'src="data:', "", output.split("<script>")[0])
     assert output.count("</script") == 2
@@ -120,27 +107,20 @@ def test_nothing_breaks_out_of_the_page(static):
     output = step_slider(line, [0, 300], nasty, nasty, name=nasty).data
     assert nasty not in output and "<b" not in output
     assert held(output)[0]["alt"].startswith(nasty)
-    assert "<b" not in attention_view(TwoSteps(), TEXT, caption=nasty).data
+    assert "<b" not in views.attention_view(TwoSteps(), TEXT, caption=nasty).data
 
 
 def test_attention_slider_says_what_each_step_reads(static):
-    output = attention_slider(TwoSteps(), TEXT, [0, 300]).data
-    data, patterns = held(output), [attention(TwoSteps(), TEXT, step)[0] for step in (0, 300)]
+    output = views.attention_slider(TwoSteps(), TEXT, [0, 300]).data
+    data, patterns = held(output), [views.attention(TwoSteps(), TEXT, step)[0] for step in (0, 300)]
     told = "phase {}; accuracy: 1-var train {}, 1-var var-restricted {}"
     assert data["says"] == [told.format("1", "0.02", "0.01"), told.format("2", "0.90", "0.40")]
-    assert data["steps"] == [0, 300] and data["tokens"] == attention(TwoSteps(), TEXT)[1]
+    assert data["steps"] == [0, 300] and data["tokens"] == views.attention(TwoSteps(), TEXT)[1]
     torch.testing.assert_close(torch.tensor(data["attention"]), torch.stack(patterns), atol=5e-4, rtol=0)
     assert 'alt="Step 300. Attention of both layers' in output and len(output) < 60_000
     assert re.search('<input type="range" min="0" max="1" value="1" aria-valuetext="300"', output)
 
 
-def test_unknown_step_lists_what_there_is():
-    from assign_add_lib import load_run
-
-    with pytest.raises(ValueError, match="30000"):
-        attention_view(load_run("seed-42"), TEXT, step=7)
-
-
 def test_the_bundle_speaks_the_words_of_the_book():
-    for theirs, ours in WORDING.items():
-        assert theirs not in circuitsvis_script() and ours in circuitsvis_script()
+    for theirs, ours in views.WORDING.items():
+        assert theirs not in views.circuitsvis_script() and ours in views.circuitsvis_script()

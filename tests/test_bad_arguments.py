@@ -17,91 +17,48 @@ from assign_add_lib.model import forward, trace
 from assign_add_lib.sampling import Batch, evaluation_sets, training_population
 from assign_add_lib.views.attention import attention, attention_view
 
-SPLIT = Split.draw(TASK)
+SPLIT, WEIGHTS, BROKEN = Split.draw(TASK), random_weights(TASK, 8, 8, 8), Weights.init(TASK, 0, 8, 8)
+BROKEN.W_pos[0, 0] = torch.nan
+TOKENS, ANSWERS = evaluation_sets(SPLIT, size=20)["0-var train"]
+SHAPES = [torch.zeros(shape, dtype=torch.long) for shape in ((20, 1), (1,), (19,))]
+FEATURES, LABELS = torch.randn(20, 3), torch.arange(20) % 2
+PROBES = [(probe_accuracy, LABELS), (both_numbers_accuracy, torch.stack([LABELS, LABELS + 1], 1))]
+MASKS = [torch.arange(10), torch.ones(20), torch.ones(19, dtype=torch.bool), torch.tensor(True)]
+REFUSED = [
+    *(("the layers are 1 to 2", circuit, WEIGHTS, layer) for circuit in (QK, OV) for layer in (0, 3, 1.5)),
+    *(("token ids are never negative", call, WEIGHTS, TOKENS - TASK.d_vocab) for call in (trace, forward)),
+    *(("20 problems have answers of shape", accuracy, WEIGHTS, Batch(TOKENS, answers)) for answers in SHAPES),  # not broadcast
+    *(("r must be a finite number of at least 0", training_population, SPLIT, r) for r in (-1, -1e-9, math.nan, math.inf)),
+    *((r"a mask \(20,\) of bool", probe, FEATURES, known, learn) for probe, known in PROBES for learn in MASKS),
+    *(("a=.*: numbers go from 0", Problem, (("a", n),), "a", 2) for n in (1.7, "1", True, None, torch.tensor(1.0))),
+    *(("the left operand .* is out", Problem, (), left, 2) for left in (1.7, True, None, torch.tensor(1.0))),
+    *(("are whole|integer", call, ks) for call in (by_hand, fourier_features) for ks in ((1.5,), (1, 2.5), (math.nan,))),
+    *(("are whole|integer", margin, ks, 59) for ks in ((1.5,), (1, 2.5), (math.nan,))),
+    *(("attention of this network is not finite", view, BROKEN, "a=1, a+2=?") for view in (attention, attention_view)),
+]
 
 
-@pytest.fixture(scope="module")
-def weights():
-    return random_weights(TASK, 8, 8, 8)
+@pytest.mark.parametrize("words, call, arguments", [(words, call, rest) for words, call, *rest in REFUSED])
+def test_what_makes_no_sense_is_refused(words, call, arguments):
+    with pytest.raises(ValueError, match=words):
+        call(*arguments)
 
 
-@pytest.mark.parametrize("circuit", [QK, OV])
-@pytest.mark.parametrize("layer", [0, 3, 1.5])
-def test_layers_are_1_and_2(weights, circuit, layer):
-    with pytest.raises(ValueError, match="the layers are 1 to 2"):
-        circuit(weights, layer)
-
-
-@pytest.mark.parametrize("call", [trace, forward])
-def test_negative_tokens_are_refused(weights, call):
-    tokens = evaluation_sets(SPLIT, size=2)["0-var train"].tokens
-    call(weights, tokens)
-    with pytest.raises(ValueError, match="token ids are never negative"):
-        call(weights, tokens - TASK.d_vocab)
-
-
-@pytest.mark.parametrize("shape", [(20, 1), (1,), (19,)])
-def test_answers_that_do_not_match_are_not_broadcast(weights, shape):
-    batch = evaluation_sets(SPLIT, size=20)["0-var train"]
-    assert 0 <= accuracy(weights, batch) <= 1
-    with pytest.raises(ValueError, match="20 problems have answers of shape"):
-        accuracy(weights, Batch(batch.tokens, torch.zeros(shape, dtype=torch.long)))
-
-
-@pytest.mark.parametrize("value", [1.7, "1", True, None, torch.tensor(1.0)])
-def test_numbers_of_a_problem_are_whole(value):
-    with pytest.raises(ValueError):
-        Problem((("a", value),), "a", 2)
-    if not isinstance(value, str):
-        with pytest.raises(ValueError):
-            Problem((), value, 2)
-
-
-def test_whole_numbers_of_other_libraries_are_numbers():
-    assert Problem((("a", np.int64(1)),), "a", np.int32(2)).answer == 3
-
-
-@pytest.mark.parametrize("r", [-1, -1e-9, math.nan, math.inf])
-def test_a_share_of_2_var_problems_is_no_less_than_none(r):
-    with pytest.raises(ValueError, match="r must be a finite number of at least 0"):
-        training_population(SPLIT, r)
-
-
-@pytest.mark.parametrize("learn", [torch.arange(10), torch.ones(20), torch.ones(19, dtype=torch.bool), torch.tensor(True)])
-def test_a_probe_learns_from_a_mask(learn):
-    features, labels = torch.randn(20, 3), torch.arange(20) % 2
-    with pytest.raises(ValueError, match=r"a mask \(20,\) of bool"):
-        probe_accuracy(features, labels, learn)
-    with pytest.raises(ValueError, match=r"a mask \(20,\) of bool"):
-        both_numbers_accuracy(features, torch.stack([labels, labels + 1], 1), learn)
-
-
-@pytest.mark.parametrize("frequencies", [(1.5,), (1, 2.5), (math.nan,)])
-def test_frequencies_made_by_hand_are_whole(frequencies):
-    for call in (by_hand, fourier_features, lambda each: margin(each, 59)):
-        with pytest.raises(ValueError):
-            call(frequencies)
+def test_what_makes_sense_is_taken():
+    assert len(trace(WEIGHTS, TOKENS).pattern) == len(forward(WEIGHTS, TOKENS)) == 20
+    assert 0 <= accuracy(WEIGHTS, Batch(TOKENS, ANSWERS)) <= 1
+    assert Problem((("a", np.int64(1)),), "a", np.int32(2)).answer == 3  # numbers of other libraries
     assert margin((1.0, 2.0), 59) == margin((1, 2), 59)
 
 
-@pytest.mark.parametrize("name", ["n_numbers", "n_variables", "length"])
-@pytest.mark.parametrize("value", [1001, 10**5000], ids=["1001", "5000 digits"])
-def test_tasks_have_an_upper_limit(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be a whole number of at most 1000") as refusal:
-        Task(**{name: value})
-    assert len(str(refusal.value)) < 100
+LIMITED = {
+    Task: "n_numbers n_variables length",
+    TrainConfig: "steps batch_size d_model d_mlp log_every checkpoint_every seed lr r",
+}
 
 
-@pytest.mark.parametrize("name", ["steps", "batch_size", "d_model", "d_mlp", "log_every", "checkpoint_every", "seed", "lr", "r"])
-def test_settings_have_an_upper_limit(name):
+@pytest.mark.parametrize("kind, name", [(kind, name) for kind, names in LIMITED.items() for name in names.split()])
+def test_sizes_and_settings_have_an_upper_limit(kind, name):
     with pytest.raises(ValueError, match=f"{name} must be ") as refusal:
-        TrainConfig(**{name: 10**5000})
+        kind(**{name: 10**5000})
     assert len(str(refusal.value)) < 120
-
-
-def test_attention_that_is_no_number_is_never_drawn():
-    broken = Weights.init(TASK, 0, 8, 8)
-    broken.W_pos[0, 0] = torch.nan
-    for view in (attention, attention_view):
-        with pytest.raises(ValueError, match="the attention of this network is not finite"):
-            view(broken, "a=1, a+2=?")

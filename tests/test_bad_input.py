@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -26,11 +27,9 @@ BAD = [
     *(["train", "new", *SMALL, "--threads", threads] for threads in ("0", "2147483647", LARGE, HUGE, ENDLESS)),
     *(["sweep", "new", *SMALL, *more] for more in (["--seed", "1-"], ["--seed", HUGE], ["--jobs", "0"], ["--jobs", ENDLESS])),
     *(["sweep", "new", *SMALL, *more] for more in (["--seed", "0-99999", "--lr", "1,2,3"], ["--d-model", LARGE])),
-    ["sweep", "new", *SMALL, "--seed", "1,2", "--table", "."],
-    ["sweep", "new", *SMALL, "--seed", "1,2", "--device", "xpu"],
+    *(["sweep", "new", *SMALL, "--seed", "1,2", *more] for more in (["--table", "."], ["--device", "xpu"])),
     ["sweep", "new", *SMALL, "--backend", "dask", "--scheduler", "\x1b[31m"],
-    *(["solve", "1+2=?", "--step", step] for step in (LARGE, HUGE, ENDLESS)),
-    *(["solve", "1+2=?", "--spread", seed] for seed in (HUGE, ENDLESS)),
+    *(["solve", "1+2=?", option, value] for option in ("--step", "--spread") for value in (HUGE, ENDLESS)),
     *(["solve", text] for text in ("\x1b[31m1+2" * 20_000, "1+2\x07", "a=1\r\n\x00", "\udcff+1")),
     *(["solve", "1+2=?", "--run", name] for name in ("\x1b[31m", "x" * 100_000, "a\0b", "\udcff", "\u202eabc")),
     *(["export", name] for name in ("\x1b]0;title\x07", "x" * 100_000, "a\nb")),
@@ -59,38 +58,28 @@ def test_a_cuda_device_beyond_the_last_is_refused(tmp_path, capsys, monkeypatch)
     assert "there is no device cuda:2 here" in capsys.readouterr().err
 
 
-def test_too_little_memory_is_one_line(tmp_path, monkeypatch, capsys):
-    def full(*_, **__):
-        raise MemoryError
-
-    monkeypatch.setattr(torch, "randperm", full)
-    assert main(["train", str(tmp_path / "new"), *SMALL]) == 2
-    assert capsys.readouterr().err == "error: there is not enough memory\n"
+def gone(*_):
+    raise BrokenPipeError
 
 
-class Gone:
-    """A stream whose reader has left."""
-
-    def write(self, *_):
-        raise BrokenPipeError
-
-    flush = write
-
-
-@pytest.mark.parametrize("stream", [Gone(), None], ids=["gone", "closed"])
+@pytest.mark.parametrize("stream", [SimpleNamespace(write=gone, flush=gone), None], ids=["gone", "closed"])
 def test_an_error_that_nobody_reads_still_has_its_code(monkeypatch, capsys, stream):
     monkeypatch.setattr(sys, "stderr", stream)
     assert main(["solve", "nonsense"]) == 2
     assert capsys.readouterr().out == ""
 
 
-def test_ctrl_c_in_a_command_is_one_line(monkeypatch, capsys):
-    def interrupt(*_):
-        raise KeyboardInterrupt
+STOPPED = "stopped; train and sweep continue when the same command is run again"
 
-    monkeypatch.setattr("assign_add_lib.training.load_run", interrupt)
-    assert main(["solve", "1+2=?"]) == 130
-    assert capsys.readouterr().err == "error: stopped; train and sweep continue when the same command is run again\n"
+
+@pytest.mark.parametrize("error, code, said", [(KeyboardInterrupt, 130, STOPPED), (MemoryError, 2, "there is not enough memory")])
+def test_ctrl_c_and_too_little_memory_in_a_command_are_one_line(monkeypatch, capsys, error, code, said):
+    def stop(*_):
+        raise error
+
+    monkeypatch.setattr("assign_add_lib.training.load_run", stop)
+    assert main(["solve", "1+2=?"]) == code
+    assert capsys.readouterr().err == f"error: {said}\n"
 
 
 IMPORTING = """

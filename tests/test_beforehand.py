@@ -37,36 +37,36 @@ def sweep(name):
     return pd.read_csv(shipped_file(f"sweeps/{name}.csv")).set_index(["seed", "train_fraction", "r"])
 
 
-def fisher(some, others):
-    counts = [[each.sum(), (~each).sum()] for each in (some, others)]
-    return fisher_exact(counts, alternative="greater").pvalue
-
-
-def tau_is_extreme(r, values, sign, below):
-    """Whether Kendall's tau is as far on this side as few shuffles of r bring it."""
-    generator, found = np.random.default_rng(1), sign * kendalltau(r, values).statistic
-    shuffled = [sign * kendalltau(generator.permutation(r), values).statistic for _ in range(500)]
-    return found > 0 and sum(each >= found for each in shuffled) / 500 < below
-
-
 def threshold():
     exact = sweep("train_fraction")["exact 0-var held-out"]
     low, high = exact.xs(0.22, level="train_fraction"), exact.xs(0.28, level="train_fraction")
     return "sharp" if len(low) == len(high) == 10 and low.max() < 0.5 < high.min() else "not sharp"
 
 
+def near_tenth():
+    misses = sweep("beside").loc[1]["1-var var-restricted"] < 0.5
+    assert sorted(misses.index.get_level_values("r")) == [0.099, 0.101]
+    return "no detail" if misses.all() else "a detail"
+
+
+def more_often(some, others):
+    """Whether more of these than of those, by Fisher's exact test."""
+    counts = [[each.sum(), (~each).sum()] for each in (some, others)]
+    return "more often" if fisher_exact(counts, alternative="greater").pvalue < 0.05 else "not shown"
+
+
+def with_r(rows, sign, below, words):
+    """Whether Kendall's tau with r is as far on this side as few shuffles of r bring it."""
+    r, generator = rows.index.get_level_values("r"), np.random.default_rng(1)
+    found = sign * kendalltau(r, rows).statistic
+    shuffled = [sign * kendalltau(generator.permutation(r), rows).statistic for _ in range(500)]
+    return words if found > 0 and sum(each >= found for each in shuffled) / 500 < below else "not shown"
+
+
 def late():
-    sides = [sweep("r"), sweep("seed")]
-    for i, side in enumerate(sides):
-        low = side[["1-var train", "1-var var-restricted"]].min(axis=1).drop(42, level="seed") < 0.99
-        sides[i] = low[low.index.get_level_values("r").isin([0.1, 0.17, 1])]
+    sides = [sweep(name).drop(42, level="seed").query("r in (0.1, 0.17, 1)") for name in ("r", "seed")]
     assert [len(side) for side in sides] == [18, 9]
-    return "more often" if fisher(*sides) < 0.05 else "not shown"
-
-
-def order():
-    grid = pd.concat([sweep("r"), sweep("seed")])
-    return "grows" if tau_is_extreme(grid.index.get_level_values("r"), grid["exact 2-var held-out"], 1, 0.01) else "not shown"
+    return more_often(*(side[["1-var train", "1-var var-restricted"]].min(axis=1) < 0.99 for side in sides))
 
 
 def missing():
@@ -75,21 +75,6 @@ def missing():
     keys = [(1, r) for r in (*LEFT, 0.08, 0.13, 0.22, 0.37, 0.52, 0.7, 0.9)] + [(0, r) for r in (*LEFT, 0.9)]
     assert len(keys) == 24
     return misses[0].loc[keys], misses[1]
-
-
-def missing_more():
-    return "more often" if fisher(*missing()) < 0.05 else "not shown"
-
-
-def missing_trend():
-    last, _ = missing()
-    return "more often" if tau_is_extreme(last.index.get_level_values("r"), last, -1, 0.05) else "not shown"
-
-
-def near_tenth():
-    misses = sweep("beside").loc[1]["1-var var-restricted"] < 0.5
-    assert sorted(misses.index.get_level_values("r")) == [0.099, 0.101]
-    return "no detail" if misses.all() else "a detail"
 
 
 def late_variables():
@@ -102,22 +87,17 @@ def late_variables():
 
 
 def late_variables_elsewhere():
-    rows, came = waits.load_other_waits(), []
-    for (seed, name), part in rows.groupby(["seed", "branch"]):
-        soon = part.set_index("step")[["k right", "l right"]].min(axis=1)
-        released = soon[soon >= waits.RELEASED].index.min() - waits.OTHER_STARTS[seed]
-        came.append(released <= 300 if name != "aside" else not released <= 1500)
+    came = []
+    for (seed, name), part in waits.load_other_waits().groupby(["seed", "branch"]):
+        soon = part["step"][part[["k right", "l right"]].min(axis=1) >= waits.RELEASED].min() - waits.OTHER_STARTS[seed]
+        came.append(soon <= 300 if name != "aside" else not soon <= 1500)
     assert len(came) == 12
     return "all" if all(came) else f"{sum(came)} of 12"
 
 
-def last_of(name, system, column):
-    return SYSTEMS[system].run.open(name).metrics[column].iloc[-1]
-
-
 def wider_vanilla():
-    of = "out of distribution"
-    narrow, best = (last_of(f"{arm}-connected-0", "hypernetwork", of) for arm in ("vanilla", "hypernetwork"))
+    of, last = "out of distribution", SYSTEMS["hypernetwork"].run.open
+    narrow, best = (last(f"{arm}-connected-0").metrics[of].iloc[-1] for arm in ("vanilla", "hypernetwork"))
     wide = pd.read_csv(shipped_file("companions/vanilla-wide-0.csv"))[of].iloc[-1]
     closed = (wide - narrow) / (best - narrow)
     return "width" if closed >= 2 / 3 else "not width" if closed < 1 / 3 else "open"
@@ -129,14 +109,12 @@ def errors_of_a_blend():
 
 
 def mixtures():
-    left = hypernetwork.load_tables()["mixtures"].mean(axis=1)
-    code, known, by_sum = (
-        left.xs(each, level=("fitted", "tasks"))
-        for each in (("code", "held-out pairs"), ("code", "in distribution"), ("sum", "held-out pairs"))
-    )
-    if code["vanilla"] <= 2 * known["vanilla"]:
+    left = hypernetwork.load_tables()["mixtures"].mean(axis=1).unstack(["fitted", "tasks"])
+    code, known = left["code", "held-out pairs"], left["code", "in distribution"]["vanilla"]
+    if code["vanilla"] <= 2 * known:
         return "mixes"
-    return "adds up" if code["vanilla"] >= 2 / 3 * code["blend"] and by_sum["vanilla"] < code["vanilla"] else "neither"
+    adds = code["vanilla"] >= 2 / 3 * code["blend"] and left["sum", "held-out pairs"]["vanilla"] < code["vanilla"]
+    return "adds up" if adds else "neither"
 
 
 def more_steps():
@@ -144,18 +122,11 @@ def more_steps():
     return "the steps" if solved >= 0.5 else "not the steps" if solved < 0.2 else "open"
 
 
-def by_heart(some, others, level):
+def by_heart(others, level, some="without a 0"):
+    """In how many of two seeds some questions of seen tasks are right more often than others, by a level."""
     shares = rules.load_table("lines")["right"][["seed-1", "seed-2"]].xs(("four layers", 2), level=("arm", "lines"))
-    held = shares.loc[some] - shares.loc[others] >= level
+    held = shares.loc["seen tasks", some] - shares.loc[others] >= level
     return f"{WORDS[held.sum()]} of two"
-
-
-def rules_with_0():
-    return by_heart(("seen tasks", "with a 0"), ("seen tasks", "without a 0"), 0.3)
-
-
-def rules_of_training():
-    return by_heart(("seen tasks", "without a 0"), ("unseen tasks", "without a 0"), 0.05)
 
 
 def ends(arm):
@@ -163,12 +134,8 @@ def ends(arm):
     return rules.load_table("course").loc[(arm, "unseen tasks"), ("last", "seed-0")]
 
 
-def order_of_lessons():
-    return "matters" if min(ends("reversed"), ends("one-line")) <= ends("four layers") - 0.1 else "not shown"
-
-
-def rectangles():
-    return "matters" if ends("random tasks") <= ends("four layers") - 0.1 else "not shown"
+def matters(*arms):
+    return "matters" if min(map(ends, arms)) <= ends("four layers") - 0.1 else "not shown"
 
 
 def number_of_tasks():
@@ -184,11 +151,10 @@ def number_of_tasks():
 
 def branches(kinds, worlds, but=()):
     """In how many branches of these kinds and worlds the look-up came."""
-    found = []
-    for (name, kind), rows in pd.read_csv(shipped_file("laboratory-branches.csv")).groupby(["run", "branch"]):
-        if kind in kinds and name not in but and any(name.startswith(world) for world in worlds):
-            curve = rows.set_index("step")["1-var train"]
-            found.append(comes(load_world_run(name), "1-var train", curve) < math.inf)
+    rows = pd.read_csv(shipped_file("laboratory-branches.csv")).set_index("step")
+    rows = rows[rows["branch"].isin(kinds) & rows["run"].str.startswith(worlds) & ~rows["run"].isin(but)]
+    curves = rows.groupby(["run", "branch"])["1-var train"]
+    found = [comes(load_world_run(name), "1-var train", curve) < math.inf for (name, _), curve in curves]
     return f"{WORDS[sum(found)]} of {WORDS[len(found)]}"
 
 
@@ -220,9 +186,9 @@ MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",)
 DECIDE = {
     "threshold": threshold,
     "late": late,
-    "order": order,
-    "missing-more": missing_more,
-    "missing-trend": missing_trend,
+    "order": lambda: with_r(pd.concat([sweep("r"), sweep("seed")])["exact 2-var held-out"], 1, 0.01, "grows"),
+    "missing-more": lambda: more_often(*missing()),
+    "missing-trend": lambda: with_r(missing()[0], -1, 0.05, "more often"),
     "near-tenth": near_tenth,
     "late-variables": late_variables,
     "late-variables-elsewhere": late_variables_elsewhere,
@@ -231,11 +197,11 @@ DECIDE = {
     "wider-vanilla": wider_vanilla,
     "errors-of-a-blend": errors_of_a_blend,
     "mixtures": mixtures,
-    "rules-with-0": rules_with_0,
-    "rules-of-training": rules_of_training,
-    "order-of-lessons": order_of_lessons,
+    "rules-with-0": lambda: by_heart(("seen tasks", "without a 0"), 0.3, some="with a 0"),
+    "rules-of-training": lambda: by_heart(("unseen tasks", "without a 0"), 0.05),
+    "order-of-lessons": lambda: matters("reversed", "one-line"),
     "number-of-tasks": number_of_tasks,
-    "rectangles": rectangles,
+    "rectangles": lambda: matters("random tasks"),
     "helped": lambda: branches(["helped"], MODULO),
     "nothing-helped": lambda: branches(["numbers", "unchanged"], MODULO),
     "fixed": lambda: branches(["fixed"], MODULO + LINKS),

@@ -16,8 +16,8 @@ def run():
     return Evidence(load_run("seed-42"))
 
 
-def by_hand(run, tokens, layer_1=None, layer_2=None, mlp=None):
-    """Answers of a forward written out, with the scores of `=` or an MLP changed by functions."""
+def by_hand(run, tokens, layer_1=None, layer_2=None):
+    """Answers of a forward written out, with the scores changed by functions."""
     w = run.weights
     x, future = w.W_E[tokens] + w.W_pos, torch.ones(16, 16).triu(1).bool()
     for layer, change in enumerate((layer_1, layer_2)):
@@ -29,8 +29,7 @@ def by_hand(run, tokens, layer_1=None, layer_2=None, mlp=None):
             run.read = kept
         x = x + kept @ (x @ w.W_V[layer]) @ w.W_O[layer]
     last = x[:, -1]
-    added = (last @ w.W_in).relu() @ w.W_out if mlp is None else mlp
-    return ((last + added) @ w.W_U).argmax(1)
+    return ((last + (last @ w.W_in).relu() @ w.W_out) @ w.W_U).argmax(1)
 
 
 @torch.no_grad()
@@ -39,8 +38,7 @@ def test_knock_outs_are_those_of_a_forward_written_out(run):
     table = run.weights.W_pos @ run.weights.W_Q[0] @ run.weights.W_K[0].T @ run.weights.W_pos.T / math.sqrt(128)
 
     def evenly(scores):
-        assigned = run.task.assigned_numbers(tokens)
-        return torch.where(assigned[:, :, None], 0.0, scores)
+        return torch.where(run.task.assigned_numbers(tokens)[:, :, None], 0.0, scores)
 
     def unread(scores):
         scores[:, 15] = 0
@@ -51,16 +49,12 @@ def test_knock_outs_are_those_of_a_forward_written_out(run):
         scores[:, :12] -= table[:12]
         return scores
 
-    for act, change in (
-        (causes.numbers_made_even, evenly),
-        (causes.operands_unread, unread),
-        (causes.no_position_table, without_table),
-    ):
+    acts = {causes.numbers_made_even: evenly, causes.operands_unread: unread, causes.no_position_table: without_table}
+    whole = (by_hand(run, tokens) == right).double().mean().item()
+    for act, change in acts.items():
         expected = (by_hand(run, tokens, layer_1=change) == right).double().mean().item()
         assert causes.accuracy("1-var train", act)(run) == pytest.approx(expected, abs=0.003)
-        assert causes.lost("1-var train", act)(run) == pytest.approx(
-            (by_hand(run, tokens) == right).double().mean().item() - expected, abs=0.005
-        )
+        assert causes.lost("1-var train", act)(run) == pytest.approx(whole - expected, abs=0.005)
 
 
 @torch.no_grad()
@@ -81,8 +75,7 @@ def test_without_the_block_or_with_its_columns_moved(run):
 
     expected = (by_hand(run, tokens, layer_2=change_by(-block)) == right).double().mean().item()
     assert causes.accuracy("1-var train", causes.block_removed)(run) == pytest.approx(expected, abs=0.003)
-    rolled = torch.stack([block[:, (v - 1) % 12] for v in range(12)], 1)
-    given, hits = by_hand(run, tokens, layer_2=change_by(rolled - block)), []
+    given, hits = by_hand(run, tokens, layer_2=change_by(block.roll(1, 1) - block)), []
     for row, answer in zip(tokens.tolist(), given.tolist()):
         values = {row[k]: row[k + 1] for k in range(11) if row[k] >= 62}
         asked = [62 + (t - 62 + 1) % 12 if t >= 62 else t for t in row[13:15]]
@@ -96,8 +89,6 @@ def test_mean_mlp_is_blind_and_exchanged_names_are_followed(run):
     assert causes.accuracy("0-var train", causes.mean_mlp)(run) < 0.05
     assert causes.accuracy("1-var train", lambda run, tokens: iv.read_values(tokens, run.task))(run) == 1
     assert causes.names_exchanged(run) > 0.99
-    assert (
-        causes.interchange("layer 2's attention pattern at =")(run)
-        == run.interchanges.loc["layer 2's attention pattern at =", "places"]
-    )
+    site = "layer 2's attention pattern at ="
+    assert causes.interchange(site)(run) == run.interchanges.loc[site, "places"]
     assert causes.undisturbed(run) == run.interchanges["nothing"].iloc[-3:].min()

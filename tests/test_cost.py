@@ -17,10 +17,8 @@ def noisy():
     """Weights written by hand with noise in every entry."""
     generator = torch.Generator().manual_seed(1)
     w = handmade.weights(scale=6).to(torch.float64)
-    return w.replace(**{
-        name: each + 0.02 * torch.randn(each.shape, generator=generator, dtype=torch.float64)
-        for name, each in w.tensors().items()
-    })  # fmt: skip
+    noise = {name: torch.randn(each.shape, generator=generator, dtype=torch.float64) for name, each in w.tensors().items()}
+    return w.replace(**{name: each + 0.02 * noise[name] for name, each in w.tensors().items()})
 
 
 def test_the_cost_is_what_an_explicit_sharing_out_reaches():
@@ -37,19 +35,10 @@ def test_the_cost_is_what_an_explicit_sharing_out_reaches():
     assert found < sum(each.square().sum() for each in w.tensors().values())
 
 
-def test_balanced_weights_cost_less_and_answer_alike():
-    w = noisy()
-    for mixing in (False, True):
-        found = balanced(w, mixing)
-        assert cost(found) < 0.9 * cost(w)
-        before, after = last_logits(w, BATCH.tokens), last_logits(found, BATCH.tokens)
-        assert torch.allclose(before, after, atol=1e-6 * before.abs().max())
-
-
-def test_other_coordinates_change_no_logit():
-    w = noisy()
-    noise = torch.randn(128, 128, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    M = torch.eye(128, dtype=torch.float64) + 0.03 * noise
-    other = last_logits(in_coordinates(w, M), BATCH.tokens)
-    before = last_logits(w, BATCH.tokens)
-    assert torch.allclose(before, other, atol=1e-6 * before.abs().max())
+def test_balanced_weights_cost_less_and_they_and_other_coordinates_change_no_logit():
+    w, noise = noisy(), torch.randn(128, 128, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    others = [balanced(w, mixing) for mixing in (False, True)]
+    assert all(cost(each) < 0.9 * cost(w) for each in others)
+    logits = last_logits(w, BATCH.tokens)
+    for each in (*others, in_coordinates(w, torch.eye(128, dtype=torch.float64) + 0.03 * noise)):
+        assert torch.allclose(last_logits(each, BATCH.tokens), logits, atol=1e-6 * logits.abs().max())

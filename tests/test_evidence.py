@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.spatial.distance import cosine
 from small import SIZES, random_weights
 
 from assign_add_lib import Split, Task
@@ -25,18 +26,15 @@ def record(**columns):
 
 def test_order_and_spread_of_arrivals():
     run = record(first=[0, 1, 1, 1, 1, 1, 1], then=[0, 0, 0, 0, 1, 1, 1], never=[0] * 7)
-    assert evidence.order("first", "then", (0.5, 0.9))(run) == 300
-    assert evidence.order("then", "first", (0.5, 0.9))(run) == -300
-    assert evidence.order("first", "never", (0.5, 0.9))(run) == math.inf
+    pairs = [("first", "then"), ("then", "first"), ("first", "never")]
+    assert [evidence.order(*pair, (0.5, 0.9))(run) for pair in pairs] == [300, -300, math.inf]
     assert math.isnan(evidence.order("never", "never", (0.5, 0.9))(run))
     assert evidence.spread_of_arrivals({"then": 0.5, "first": 0.5})(run) == 300
 
 
 def test_below_the_shortcut_looks_from_step_500_to_the_spike():
-    learned = [0.0] * 9 + [1.0] * 5
     apart = [9.0] * 5 + [0.1, 0.2, 0.3, 0.4, 0.5] + [9.0] * 4
-    run = record(**{"1-var train": learned, "1-var var-restricted": apart})
-    assert evidence.below_shortcut(run) == 0.3
+    assert evidence.below_shortcut(record(**{"1-var train": [0.0] * 9 + [1.0] * 5, "1-var var-restricted": apart})) == 0.3
 
 
 def spiking(before, restricted, **columns):
@@ -68,11 +66,10 @@ def test_constants_part_of_the_attention_on_two_operands():
     table = {("score", name): [9.0, 9.0, value, 9.0] for name, value in zip(names, scores)}
     run.history = pd.DataFrame(table, index=[0, 500, 600, 700])
     score, parts = dict(zip(names, scores)), []
-    for index, name in enumerate(task.variable_names):
-        for side, here, there in (("left", task.left, task.right), ("right", task.right, task.left)):
-            if index in run.split.variables(side):
-                each = torch.tensor([score["numbers"] + score[f"position {there}"], score[name] + score[f"position {here}"]])
-                parts.append(each.softmax(0)[0].item())
+    for side, here, there in (("left", task.left, task.right), ("right", task.right, task.left)):
+        for name in (task.variable_names[index] for index in run.split.variables(side)):
+            number, variable = score["numbers"] + score[f"position {there}"], score[name] + score[f"position {here}"]
+            parts.append(1 / (1 + math.exp(variable - number)))
     assert len(parts) == 20 and evidence.constant_before_the_spike(run) == pytest.approx(np.mean(parts))
     assert sorted(evidence.constant_parts(run)) == pytest.approx(sorted(parts))
     run.history.loc[500] = 9.0
@@ -89,9 +86,7 @@ def arrivals(*steps):
 
 def test_last_places():
     run = arrivals(100, 900, 300, 200, 700, 1000)
-    assert evidence.restricted_last(run) == 700
-    assert evidence.one_by_one(run) == 200
-    assert evidence.last_place(run) == "k right"
+    assert (evidence.restricted_last(run), evidence.one_by_one(run), evidence.last_place(run)) == (700, 200, "k right")
     assert evidence.last_place(arrivals(1, 2, 2, 2, 2, 2)) == "a right"
     assert evidence.restricted_last(arrivals(1, 1, 5, 4, 3, 2)) == 0
     assert evidence.restricted_last(arrivals(1, math.inf, 5, 4, 3, 2)) == math.inf
@@ -101,12 +96,9 @@ def test_score_of_the_last_variable_against_the_others():
     steps = range(0, 3000, 100)
     score = {name: [0.001 * step if name == "b" else 0.0002 * step for step in steps] for name in "abc"}
     accuracy = {"b right": [float(step >= 1500) for step in steps], "a left": [1.0] * 30}
-    columns = {("score", name): each for name, each in score.items()} | {("accuracy", n): each for n, each in accuracy.items()}
-    run = SimpleNamespace(
-        history=pd.DataFrame(columns, index=steps),
-        place_arrivals=pd.Series({"a left": 0.0, "b right": 1500.0}),
-        task=SimpleNamespace(variable_names="abc"),
-    )
+    history = pd.concat({"score": pd.DataFrame(score, steps), "accuracy": pd.DataFrame(accuracy, steps)}, axis=1)
+    arrived, task = pd.Series({"a left": 0.0, "b right": 1500.0}), SimpleNamespace(variable_names="abc")
+    run = SimpleNamespace(history=history, place_arrivals=arrived, task=task)
     assert evidence.score_rises(run) == pytest.approx(0.8 * (2.0 - 0.9))  # from 1400 - 500 to 1500 + 500
     run.history[("accuracy", "b right")] = 0.0
     assert math.isnan(evidence.score_rises(run))
@@ -114,9 +106,7 @@ def test_score_of_the_last_variable_against_the_others():
 
 def test_sweep():
     sweep = Sweep(pd.Series({0.5: 0.95, 0.1: 0.2, 0.3: 0.92, 0.2: 0.91, 0.25: 0.5}))
-    assert evidence.enough(0.9)(sweep) == 0.3
-    assert evidence.enough(0.1)(sweep) == 0.1
-    assert evidence.enough(0.96)(sweep) == math.inf
+    assert [evidence.enough(level)(sweep) for level in (0.9, 0.1, 0.96)] == [0.3, 0.1, math.inf]
     assert evidence.gain(sweep) == pytest.approx(0.75)
 
 
@@ -124,10 +114,8 @@ def test_sweep():
 def small(request):
     task, *sizes = SIZES[request.param]
     weights = random_weights(task, *sizes, seed=request.param)
-    config = SimpleNamespace(steps=0)
-    metrics = pd.DataFrame({"x": [0.0]}, index=[0])
-    run = SimpleNamespace(task=task, split=Split.draw(task, 0), metrics=metrics, config=config, weights=lambda: weights)
-    return Evidence(run, size=task.n_numbers**2)
+    made = {"metrics": pd.DataFrame({"x": [0.0]}, index=[0]), "config": SimpleNamespace(steps=0), "weights": lambda: weights}
+    return Evidence(SimpleNamespace(task=task, split=Split.draw(task, 0), **made), size=task.n_numbers**2)
 
 
 def test_table_of_layer_1_cell_by_cell(small):
@@ -154,16 +142,14 @@ def test_position_table_cell_by_cell(small):
 def test_cosines_of_the_own_pair_and_of_the_control(small):
     N = small.task.n_numbers
     for site in ("MLP input", "layer 2"):
-        ours, own, other = (each.double().numpy() for each in evidence.cosines(small, site))
-        matched, mixed = (
-            np.mean([a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(ours, theirs)]) for theirs in (own, other)
-        )
+        ours, own, other = evidence.cosines(small, site)
+        matched, mixed = (np.mean([1 - cosine(*each) for each in zip(ours, theirs)]) for theirs in (own, other))
         assert evidence.matched(site)(small) == pytest.approx(matched)
         assert evidence.cosine_gap(site)(small) == pytest.approx(matched - mixed)
     order = torch.randperm(small.size, generator=torch.Generator().manual_seed(2))
     x, y = small.pairs
     number = small.weights.W_E[:N] @ small.weights.W_V[1] @ small.weights.W_O[1]
-    assert other == pytest.approx((number[x] + number[y[order]]).numpy())
+    torch.testing.assert_close(other, number[x] + number[y[order]], check_dtype=False)
     own, other = evidence.cosines(small, "MLP input")[1:]
     assert torch.equal(other, own[order])
 

@@ -27,59 +27,35 @@ def runs():
     return [pd.DataFrame({name: [0.0, 0.1 * seed, 0.2 * seed + 0.01 * len(name)] for name in names}, steps) for seed in range(5)]
 
 
-@pytest.fixture
-def drawn(runs):
-    yield figures.seed_curves(runs, ROWS, {"1-var train": 0.418}, "a shortcut")
-    plt.close("all")
+def key(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
-def test_each_panel_shows_the_median_of_its_column(runs, drawn):
-    panels = [axes for axes in drawn.axes if axes.axison]
-    assert [axes.get_title().replace("\n", " ") for axes in panels] == [name for row in ROWS for name in row]
-    for axes in panels:
-        name = axes.get_title().replace("\n", " ")
+def test_each_panel_shows_the_runs_and_the_median_of_its_column_and_its_level(runs):
+    figure = figures.seed_curves(runs, ROWS, {"1-var train": 0.418}, "a shortcut")
+    panels = {axes.get_title().replace("\n", " "): axes for axes in figure.axes if axes.axison}
+    assert list(panels) == [name for row in ROWS for name in row] and key(figure)[-1] == "a shortcut"
+    for name, axes in panels.items():
         lines = [line.get_ydata() for line in axes.lines]
-        expected = np.median([run[name] for run in runs], axis=0)
-        assert np.allclose(lines[len(runs)], expected)
-        assert all(np.allclose(line, run[name]) for line, run in zip(lines, runs))
-
-
-def test_levels_stand_in_their_panel_and_in_the_key(drawn):
-    marked = [axes for axes in drawn.axes if any(np.allclose(line.get_ydata(), 0.418) for line in axes.lines)]
-    assert [axes.get_title() for axes in marked] == ["1-var\ntrain"]
-    assert [text.get_text() for text in drawn.legends[0].get_texts()][-1] == "a shortcut"
+        for line, expected in zip(lines, [*(run[name] for run in runs), np.median([run[name] for run in runs], axis=0)]):
+            assert np.allclose(line, expected)
+        assert any(np.allclose(line, 0.418) for line in lines) == (name == "1-var train")
 
 
 def test_marked_runs_differ_from_the_others_and_stand_in_the_key(runs):
     figure = figures.seed_curves(runs, [["0-var train"]], marked={1: "the second"})
     looks = [(line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines[: len(runs)]]
     assert [look != looks[0] for look in looks] == [place == 1 for place in range(len(runs))]
-    assert "the second" in [text.get_text() for text in figure.legends[0].get_texts()]
-    plt.close("all")
-
-
-def test_other_columns_can_be_drawn(runs):
-    figure = figures.seed_curves(
-        [run.rename(columns={"0-var train": "ov2_mlp2_accuracy"}) for run in runs], [["ov2_mlp2_accuracy"]]
-    )
-    assert figure.axes[0].get_title() == "ov2_mlp2_accuracy"
-    assert figure.axes[0].get_ylabel() == "share"
-    plt.close("all")
+    assert "the second" in key(figure)
 
 
 def test_algorithm_draws_every_arrow_and_word():
     names = ["b", "17", "PAD", "+", "b", "19", "="]
-    figure = figures.algorithm(names, [(1, 0), (6, 4), (6, 5)], [(6, 1), (6, 5)], {1: "of b"}, "17 + 19", "36")
-    words = [text.get_text() for text in figure.axes[0].texts]
-    assert {"of b", "17 + 19", "36"} <= set(words)
-    assert words.count("17") == 2
-    arrows = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None)]
-    assert len(arrows) == 3 + 2 + 2
-    assert "layer 2,\nby content" in words
+    axes = figures.algorithm(names, [(1, 0), (6, 4), (6, 5)], [(6, 1), (6, 5)], {1: "of b"}, "17 + 19", "36").axes[0]
+    assert {"of b", "17 + 19", "36", "layer 2,\nby content"} <= set(words(axes)) and words(axes).count("17") == 2
+    assert len([text for text in axes.texts if getattr(text, "arrow_patch", None)]) == 3 + 2 + 2
     named = figures.algorithm(names, [(1, 0)], [(6, 1), (6, 5)], {}, "17 + 19", "36", {1: "by name", 5: "by place"})
-    words = [text.get_text() for text in named.axes[0].texts]
-    assert {"by name", "by place", "layer 2"} <= set(words)
-    plt.close("all")
+    assert {"by name", "by place", "layer 2"} <= set(words(named.axes[0]))
 
 
 # runs as dots
@@ -92,15 +68,14 @@ def test_every_run_is_a_dot_of_its_own_in_its_strip():
     (axes,) = figure.axes
     others, marked = ([line for line in axes.lines if line.get_marker() == mark] for mark in "oD")
     for each, (label, values) in enumerate(shares.items()):
-        text = next(text for text in axes.texts if text.get_text() == label)
-        places = [axes.transData.transform(line.get_xydata()) for line in (others[each], marked[each])]
-        dots = np.concatenate(places)
-        assert np.allclose(np.concatenate([others[each].get_xdata(), marked[each].get_xdata()]), 100 * np.asarray(values))
+        text, lines = next(text for text in axes.texts if text.get_text() == label), (others[each], marked[each])
+        dots = axes.transData.transform(np.concatenate([line.get_xydata() for line in lines]))
+        assert np.allclose(np.concatenate([line.get_xdata() for line in lines]), 100 * np.asarray(values))
         between = np.linalg.norm(dots[:, None] - dots, axis=2)[np.triu_indices(10, 1)]
         assert between.min() > 0.9 * others[each].get_markersize() * figure.dpi / 72
         middle = axes.transData.transform((0, text.get_position()[1]))[1]
-        assert places[1][0, 1] == pytest.approx(middle) and np.abs(dots[:, 1] - middle).max() < 0.4 * figure.dpi
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["seed 42"]
+        assert dots[-1, 1] == pytest.approx(middle) and np.abs(dots[:, 1] - middle).max() < 0.4 * figure.dpi
+    assert key(figure) == ["seed 42"]
 
 
 def test_strips_that_belong_together_differ_by_mark_and_name():
@@ -148,8 +123,7 @@ def test_a_graph_of_sums_shows_what_is_computed_and_crosses_out_what_is_wrong():
     places = {text.get_text(): text.get_position() for text in axes.texts}
     column = {name: places[name][0] for name in "abcde"}
     assert column["a"] == column["b"] < column["c"] < column["d"] < column["e"]
-    values = [text.get_text() for text in axes.texts if text.get_text().isdigit()]
-    assert values == ["3", "4", "6", "7"]
+    assert [word for word in words(axes) if word.isdigit()] == ["3", "4", "6", "7"]
     (line,) = axes.lines
     assert np.mean(line.get_xdata()) == pytest.approx(column["c"])
     assert len(axes.patches) == sum(map(len, operands)) and len(axes.collections) == 5
@@ -159,8 +133,7 @@ def test_a_graph_of_sums_shows_what_is_computed_and_crosses_out_what_is_wrong():
 def test_a_round_of_the_loop_joins_what_is_read_to_what_reads():
     tokens = ["x9:3", "=", "x2:3", "[sep]", "x5:4", "ADD", "x2", "=", "x6"]
     axes = figures.one_round(tokens, [(4, 4), (6, 2)], [(8, 4), (8, 6)], [5], {6: "x2:3"}, "seven").axes[0]
-    words = [text.get_text() for text in axes.texts if text.get_text()]
-    assert words.count("x2:3") == 3 and words.count("x2") == 1 and words.count("ADD") == 2 and "seven" in words
+    assert [words(axes).count(word) for word in ("x2:3", "x2", "ADD", "seven")] == [3, 1, 2, 1]
     arrows = {(text.xyann[0], round(text.xy[0])) for text in axes.texts if getattr(text, "arrow_patch", None)}
     assert arrows == {(4, 4), (2, 6), (4, 8), (5, 8), (6, 8)}  # from the token that is read
 
@@ -175,11 +148,11 @@ def test_panels_of_shares_have_their_curves_and_one_key():
     assert [len(axes.lines) for axes in (first, second)] == [3, 1] and first.get_ylim() == second.get_ylim() == (0, 1.03)
     assert first.lines[0].get_xydata().tolist() == [[0, 0.1], [5, 0.4], [10, 0.9]]
     assert first.lines[0].get_marker() == "s" and first.lines[2].get_linestyle() == ":"
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["plain", "memory"]
+    assert key(figure) == ["plain", "memory"]
     assert second.get_xlabel() == "examples" and first.get_ylabel() == "share right"
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_arrows_of_a_graph_pass_by_the_nodes_between(seed):
     """Each arrow ends at the rims of its two nodes, and stays clear of all others."""
     rng = np.random.default_rng(seed)
@@ -203,7 +176,7 @@ def test_a_map_of_pairs_counts_both_kinds():
     pairs = torch.tensor([[True, False, True], [True, True, True]])
     figure = figures.pair_map(pairs)
     assert figure.axes[0].images[0].get_array().tolist() == (~pairs).tolist()
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["5 training pairs", "1 held-out pairs"]
+    assert key(figure) == ["5 training pairs", "1 held-out pairs"]
 
 
 def test_a_grid_of_forms_marks_what_is_never_asked_and_what_only_tests_ask():
@@ -307,12 +280,5 @@ def test_maps_of_patches_write_what_is_worth_it():
 
 
 def test_names_are_spread_without_changing_their_order():
-    moved = figures.spread([0.5, 0.9, 0.52, 0.1], 0.1)
-    assert moved == pytest.approx([0.5, 0.9, 0.6, 0.1])
-    crowded = figures.spread([1.0, 1.0, 1.0], 0.1)
-    assert crowded == pytest.approx([0.85, 0.95, 1.05])  # none leaves the panel
-
-
-@pytest.mark.parametrize("name", ["a", "ab", "17", "0", "+", "=", "PAD"])
-def test_every_token_has_a_role(name):
-    assert figures.role(name) == ({"+": "+", "=": "=", "PAD": "PAD"}.get(name) or ("number" if name.isdigit() else "variable"))
+    assert figures.spread([0.5, 0.9, 0.52, 0.1], 0.1) == pytest.approx([0.5, 0.9, 0.6, 0.1])
+    assert figures.spread([1.0, 1.0, 1.0], 0.1) == pytest.approx([0.85, 0.95, 1.05])  # none leaves the panel

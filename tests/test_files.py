@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import stat
 
 import pytest
@@ -40,28 +41,16 @@ def test_the_file_is_plain_safetensors(tmp_path):
     assert content[8 + size :] == bytes.fromhex("0000803f00000040")
 
 
-def test_a_flipped_bit_is_noticed_anywhere(tmp_path):
+def test_a_flipped_bit_and_every_truncation_is_noticed(tmp_path):
     path = tmp_path / "x.safetensors"
     save_tensors(path, {"a": torch.tensor([1.0, 2.0]), "b": torch.tensor(3)}, step=7)
     whole = path.read_bytes()
-    for place in range(len(whole)):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
-        with pytest.raises(ValueError, match="x.safetensors is damaged"):
-            load_tensors(path)
-
-
-def test_every_truncation_is_noticed(tmp_path):
-    path = tmp_path / "x.safetensors"
-    save_tensors(path, {"a": torch.tensor([1.0, 2.0])}, step=7)
-    whole = path.read_bytes()
-    for size in range(len(whole)):
-        path.write_bytes(whole[:size])
+    flipped = [whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :] for place in range(len(whole))]
+    for damaged in (*flipped, *(whole[:size] for size in range(len(whole))), whole + b"\0"):
+        path.write_bytes(damaged)
         with pytest.raises(ValueError, match="x.safetensors is damaged") as refusal:
             load_tensors(path)
         assert "\n" not in str(refusal.value)
-    path.write_bytes(whole + b"\0")
-    with pytest.raises(ValueError, match="is damaged"):
-        load_tensors(path)
 
 
 @pytest.mark.parametrize("read", [read_json, load_tensors])
@@ -91,33 +80,21 @@ def test_a_written_file_is_readable_by_others(tmp_path):
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o644
 
 
-def refuse(call):
-    """Stand in for an operating-system call that finds the disk full."""
-
-    def full(*args, **kwargs):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    return full
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
-def test_a_failing_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, call):
+@pytest.mark.parametrize("call, error", [("fsync", FULL), ("replace", FULL), ("chmod", FULL), ("fsync", KeyboardInterrupt())])
+def test_a_failing_disk_or_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, call, error):
+    def fail(*args, **kwargs):
+        raise error
+
     write_atomic(tmp_path / "x", "old")
-    monkeypatch.setattr(os, call, refuse(call))
-    with pytest.raises(OSError, match="cannot write .*x: No space left on device"):
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(type(error)) as failure:
         write_atomic(tmp_path / "x", "new")
+    assert error is not FULL or re.search("cannot write .*x: No space left on device", str(failure.value))
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert (tmp_path / "x").read_text() == "old"
-
-
-def test_an_interrupted_write_leaves_no_temporary_file(tmp_path, monkeypatch):
-    def interrupt(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_atomic(tmp_path / "x", "new")
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_below_a_file_cannot_be_written(tmp_path):

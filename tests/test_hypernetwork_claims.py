@@ -1,7 +1,6 @@
 """Composing in context: the claims, and what is shipped against what was expected."""
 
-import math
-
+import numpy as np
 import pytest
 import torch
 from arms import FakeSeed, fake_load
@@ -22,7 +21,7 @@ NAMES = {seed: list(CONFIGS[seed]) for seed in SEEDS}
 def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
     seed = FakeSeed(0, load=fake_load)
     values = {claim.name: claim.measure(seed) for claim in CLAIMS}
-    assert len(values) == len(CLAIMS) and all(math.isfinite(value) for value in values.values())
+    assert len(values) == len(CLAIMS) and np.isfinite([*values.values()]).all()
     assert {claim.of for claim in CLAIMS} == {SOURCE} and len({claim.group for claim in CLAIMS}) == 1
     last = {name: fake_load(name).metrics[OOD][8000] for name in NAMES[0]}
     half = {name: fake_load(name).metrics[ID][4000] for name in NAMES[0]}
@@ -44,10 +43,7 @@ def test_every_claim_can_be_measured_and_reads_the_runs_that_it_names():
         "given the code, an MLP": last["mlp-connected-given-code-0"],
     }
     assert {name: values[name] for name in slow} == pytest.approx(slow)
-    probes = {"code legible, hypernetwork", "code legible, vanilla", "code as legible, vanilla"}
-    probes |= {"code legible beyond a regression, vanilla"}
-    assert set(values) - set(slow) == {"refined codes compose"} | probes
-    assert len(LATER) == 5 and set(LATER) < set(values)
+    assert len(values) == len(slow) + 5 and len(LATER) == 5 and set(LATER) < set(values)
     assert all(set(claim.seen) == set(seeds()) for claim in CLAIMS if claim.name in LATER)
 
 
@@ -68,9 +64,9 @@ def test_the_shipped_runs_are_those_of_the_grid():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_shipped_networks_answer_as_their_metrics_say(seed):
-    """Both scores of every run, within 0.01 of the full-precision ones of the training run."""
+    """Both scores, within 0.01 of the training run's in full precision; of each seed a third of the runs, each time another."""
     off = {}
-    for name in NAMES[seed]:
+    for name in NAMES[seed][seed::3]:
         run = load_arm(name)
         learner = ArmLearner(run.config)
         learner.network.load_state_dict(run.network().state_dict())

@@ -26,23 +26,24 @@ def unstructured():
     "support, pairs, parts, degree", [("connected", 16, 1, 4), ("disconnected", 12, 2, 3), ("connected-12", 12, 1, 3)]
 )
 def test_a_support_has_all_singles_and_links_its_modules_evenly(support, pairs, parts, degree):
-    assert [each for each in SUPPORTS[support] if len(each) == 1] == EVERY[:8]
-    linked = [each for each in SUPPORTS[support] if len(each) == 2]
-    assert len(linked) == pairs and len(SUPPORTS[support]) == 8 + pairs
+    assert SUPPORTS[support][:8] == EVERY[:8] and len(set(SUPPORTS[support])) == len(SUPPORTS[support]) == 8 + pairs
     links = np.zeros((8, 8), int)
-    for one, other in linked:
-        links[one, other] += 1
-        links[other, one] += 1
-    assert links.max() == 1 and not links.diagonal().any()
-    assert set(links.sum(0)) == {degree}
+    links[*np.array(SUPPORTS[support][8:]).T] = 1
+    links += links.T
+    assert links.max() == 1 and not links.diagonal().any() and set(links.sum(0)) == {degree}
     assert connected_components(links, directed=False)[0] == parts
-
-
-def test_the_held_out_pairs_are_the_same_ten_and_in_no_support():
     assert HELD_OUT == [(0, 4), (0, 5), (1, 4), (1, 5), (1, 6), (2, 5), (2, 6), (2, 7), (3, 6), (3, 7)]
-    assert set(SUPPORTS) == {"connected", "disconnected", "connected-12"}
-    assert not any(set(HELD_OUT) & set(support) for support in SUPPORTS.values())
-    assert COMBINATIONS == EVERY
+    assert not set(HELD_OUT) & set(SUPPORTS[support]) and COMBINATIONS == EVERY and len(SUPPORTS) == 3
+
+
+def test_modules_have_variance_3_over_8_and_unstructured_combinations_share_nothing(teacher, unstructured):
+    drawn, own = torch.stack([Teacher.draw(seed).modules for seed in range(20)]).double(), unstructured.modules
+    assert drawn.shape == (20, 8, 8, 8) and own.shape == (36, 8, 8, 8)
+    for each in (drawn, own):
+        assert each.var().item() == pytest.approx(3 / 8, rel=4 * math.sqrt(2 / each.numel()))
+        assert abs(each.mean().item()) < 4 * math.sqrt(3 / 8 / each.numel())
+    alike = np.corrcoef(torch.cat([own.flatten(1), teacher.modules.flatten()[None]]).numpy())
+    assert np.abs(alike - np.eye(37)).max() < 5 / math.sqrt(512)
 
 
 @pytest.mark.parametrize("support", [*SUPPORTS.values(), HELD_OUT], ids=[*SUPPORTS, "held out"])
@@ -68,15 +69,14 @@ def test_100_000_tasks_obey_every_rule(teacher, support):
 @pytest.mark.parametrize("kind", ["teacher", "unstructured"])
 @pytest.mark.parametrize("support", [EVERY, HELD_OUT], ids=["every", "held out"])
 def test_each_task_is_the_one_that_its_code_says(request, kind, support):
-    """Task by task, unit by unit, in double precision; without structure by the modules of the task's own combination."""
+    """Task by task, in double precision; without structure by the modules of the task's own combination."""
     drawn = request.getfixturevalue(kind)
     modules, readout = drawn.modules.double().numpy(), drawn.readout.double().numpy()
     for z, x, y in zip(*(each.double().numpy() for each in drawn.sample(support, 60, rng(2), queries=3))):
         active = tuple(int(m) for m in np.flatnonzero(z))
         own = modules if kind == "teacher" else modules[EVERY.index(active)]
         W = sum(z[m] * own[m] for m in active) / 2**0.5
-        slow = [[sum(out[h] * max(W[h] @ each, 0) for h in range(8)) for out in readout] for each in x]
-        np.testing.assert_allclose(y, slow, atol=1e-5)
+        np.testing.assert_allclose(y, np.maximum(x @ W.T, 0) @ readout.T, atol=1e-5)
 
 
 def test_a_code_of_ones_own_is_solved_as_a_drawn_one(teacher):
@@ -87,21 +87,7 @@ def test_a_code_of_ones_own_is_solved_as_a_drawn_one(teacher):
 
 
 @pytest.mark.parametrize("structured", [True, False])
-@pytest.mark.parametrize("seed", [0, 1, 7])
+@pytest.mark.parametrize("seed", [0, 7])
 def test_answers_have_standard_deviation_1(seed, structured):
     y = Teacher.draw(seed, structured).sample(EVERY, 20_000, rng(4)).y
     assert y.std().item() == pytest.approx(1, abs=0.02)
-
-
-def test_modules_have_variance_3_over_8():
-    drawn = torch.stack([Teacher.draw(seed).modules for seed in range(20)]).double()
-    assert drawn.shape == (20, 8, 8, 8)
-    assert drawn.var().item() == pytest.approx(3 / 8, rel=4 * math.sqrt(2 / drawn.numel()))
-    assert abs(drawn.mean().item()) < 4 * math.sqrt(3 / 8 / drawn.numel())
-
-
-def test_unstructured_combinations_share_nothing(teacher, unstructured):
-    own = unstructured.modules
-    assert own.shape == (36, 8, 8, 8) and own.var().item() == pytest.approx(3 / 8, rel=4 * math.sqrt(2 / own.numel()))
-    alike = np.corrcoef(torch.cat([own.flatten(1), teacher.modules.flatten()[None]]).numpy())
-    assert np.abs(alike - np.eye(37)).max() < 5 / math.sqrt(512)

@@ -1,26 +1,18 @@
 """Composing in context: the tables of the chapter against known truths, and the shipped one against the scoreboard."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from arms import rng
 
+from assign_add_lib.companions.hypernetwork import tables
 from assign_add_lib.companions.hypernetwork.analysis import at_fixed_questions, bank, fitted_codes
 from assign_add_lib.companions.hypernetwork.data import CONTEXT, HELD_OUT, SUPPORTS, Teacher
 from assign_add_lib.companions.hypernetwork.model import build
 from assign_add_lib.companions.hypernetwork.seeds import seeds
-from assign_add_lib.companions.hypernetwork.tables import (
-    ASKED,
-    SCORED,
-    TABLES,
-    Encoder,
-    fairest,
-    lasting,
-    load_tables,
-    mean_of_pairs,
-    unexplained,
-)
 from assign_add_lib.engine.scoreboard import load_board
 
 
@@ -31,7 +23,7 @@ def teacher():
 
 @pytest.fixture(scope="module")
 def tasks(teacher):
-    return teacher.sample(HELD_OUT, 4, rng(1), queries=ASKED + SCORED)
+    return teacher.sample(HELD_OUT, 4, rng(1), queries=tables.ASKED + tables.SCORED)
 
 
 def test_a_search_finds_the_code_behind_answers_again_and_leaves_the_executor_alone(teacher, tasks):
@@ -44,22 +36,18 @@ def test_a_search_finds_the_code_behind_answers_again_and_leaves_the_executor_al
 
 def test_a_code_explains_any_mixture_and_a_sum_any_sum(teacher, tasks):
     wrong = tasks.z + 0.3 * torch.randn(tasks.z.shape, generator=rng(2))
-    by_code, by_sum = unexplained(teacher, tasks, teacher.solve(wrong, tasks.x).queries[1], tasks.z.roll(1, 0))
+    by_code, by_sum = tables.unexplained(teacher, tasks, teacher.solve(wrong, tasks.x).queries[1], tasks.z.roll(1, 0))
     assert by_code < 1e-3 < 0.01 < by_sum
     known = bank(SUPPORTS["connected"], 5)
     added = sum(teacher.solve(known[which].expand(4, -1), tasks.x).queries[1] for which in (60, 140, 300))
-    by_code, by_sum = unexplained(teacher, tasks, added, tasks.z.roll(1, 0))
+    by_code, by_sum = tables.unexplained(teacher, tasks, added, tasks.z.roll(1, 0))
     assert by_sum < 1e-2 < by_code
 
 
 def test_the_fairest_blend_against_a_loop(teacher, tasks):
-    given = fairest(teacher, tasks)
-    for task, question in ((0, 0), (3, 17)):
-        x, slow = tasks.queries[0][task, question], torch.zeros(2)
-        for module in range(8):
-            hidden = (teacher.modules[module] @ x / 2**0.5).relu()
-            slow += tasks.z[task, module] * (teacher.readout @ hidden)
-        torch.testing.assert_close(given[task, question], slow, atol=1e-5, rtol=1e-4)
+    for z, x, found in zip(tasks.z, tasks.queries[0], tables.fairest(teacher, tasks)):
+        alone = [(x @ module.T / 2**0.5).relu() @ teacher.readout.T for module in teacher.modules]
+        torch.testing.assert_close(found, sum(strength * each for strength, each in zip(z, alone)), atol=1e-5, rtol=1e-4)
 
 
 def test_fixed_questions_are_the_same_for_all_tasks_and_leave_the_examples(teacher, tasks):
@@ -70,46 +58,39 @@ def test_fixed_questions_are_the_same_for_all_tasks_and_leave_the_examples(teach
 
 
 def test_the_shipped_tables_agree_with_the_scoreboard_and_with_one_another():
-    tables, board = load_tables(), load_board()
-    assert all(list(table) == list(seeds()) and np.isfinite(table.to_numpy()).all() for table in tables.values())
-    assert {name: tuple(table.index.names) for name, table in tables.items()} == {name: of.columns for name, of in TABLES.items()}
-    errors, floors, answers = tables["errors"], tables["floors"], tables["probes_of_answers"].xs("held-out pairs", level="tasks")
+    shipped, board = tables.load_tables(), load_board()
+    assert all(list(table) == list(seeds()) and np.isfinite(table.to_numpy()).all() for table in shipped.values())
+    assert {name: of.columns for name, of in tables.TABLES.items()} == {
+        name: table.index.names for name, table in shipped.items()
+    }
+    errors, floors = shipped["errors"], shipped["floors"]
+    answers = shipped["probes_of_answers"].xs("held-out pairs", level="tasks")
     for name, value in {
-        "code legible, hypernetwork": tables["probes"].loc["hypernetwork", "trained", "reading token", 3, "held-out pairs"],
+        "code legible, hypernetwork": shipped["probes"].loc["hypernetwork", "trained", "reading token", 3, "held-out pairs"],
         "code legible beyond a regression, vanilla": answers.loc["vanilla"] - answers.loc["kernel regression"],
         "only with a bottleneck": errors.loc["vanilla", "R²"] - floors.loc["kernel regression"],
     }.items():
         np.testing.assert_allclose(value, board.loc[name, list(errors)].astype(float), atol=2e-3)
-    for solver, floor in (
-        ("blend", tables["blends"].loc[0.1]),
-        *((name, floors.loc[name]) for name in ("kernel regression", "nearest seen task")),
-    ):
-        np.testing.assert_allclose(errors.loc[solver, "R²"], floor, atol=1e-3)
+    for solver in ("kernel regression", "nearest seen task"):
+        np.testing.assert_allclose(errors.loc[solver, "R²"], floors.loc[solver], atol=1e-3)
+    np.testing.assert_allclose(errors.loc["blend", "R²"], shipped["blends"].loc[0.1], atol=1e-3)
     alike = errors.loc["vanilla", "cosine with the blend"], errors.loc["blend", "cosine with vanilla"]
     pd.testing.assert_series_equal(*alike, check_names=False, atol=1e-3)
 
 
-class Coder(torch.nn.Module):
-    """Writes twice the true code plus an error of the task, and one that changes with the examples."""
-
-    def __init__(self, z, of_task, changing):
-        super().__init__()
-        self.z, self.of_task, self.changing = z, of_task, changing
-
-    def code(self, context):
-        x, _ = context
-        draws = len(x) // len(self.z)
-        fixed = (self.z + self.of_task).repeat_interleave(draws, 0)
-        return 2 * (fixed + self.changing * torch.randn(fixed.shape, generator=rng(8)))
-
-
 def test_the_error_that_changes_with_the_examples_is_told_from_the_one_that_lasts(teacher):
-    z, encoder = teacher.sample(HELD_OUT, 60, rng(4)).z, object.__new__(Encoder)
+    z, encoder = teacher.sample(HELD_OUT, 60, rng(4)).z, object.__new__(tables.Encoder)
     encoder.teacher, encoder.to_latent = teacher, 2 * torch.eye(8)
     of_task = 0.3 * torch.randn(z.shape, generator=rng(5))
     for changing, share in ((0.0, 0.0), (0.3, 0.5), (0.6, 0.8)):
-        encoder.network = Coder(z, of_task, changing)
-        lasts, found = lasting(encoder, z, draws=64)
+
+        def code(context, changing=changing):
+            """Twice the true code plus an error of the task, and one that changes with the examples."""
+            fixed = (z + of_task).repeat_interleave(len(context[0]) // len(z), 0)
+            return 2 * (fixed + changing * torch.randn(fixed.shape, generator=rng(8)))
+
+        encoder.network = SimpleNamespace(code=code)
+        lasts, found = tables.lasting(encoder, z, draws=64)
         assert abs(found - share) < 0.03
         assert (lasts - of_task).abs().max() < 0.01 + changing * 5 / 8
 
@@ -117,6 +98,6 @@ def test_the_error_that_changes_with_the_examples_is_told_from_the_one_that_last
 def test_errors_are_averaged_over_the_tasks_of_a_pair(teacher):
     z = teacher.sample(HELD_OUT, 40, rng(6)).z
     off = torch.randn(z.shape, generator=rng(7))
-    for task, found in enumerate(mean_of_pairs(off, z)):
+    for task, found in enumerate(tables.mean_of_pairs(off, z)):
         same = [other for other in range(40) if torch.equal(z[task] > 0, z[other] > 0)]
         torch.testing.assert_close(found, off[same].mean(0))

@@ -38,16 +38,13 @@ def test_r_squared_is_that_of_scikit_learn():
     answered = true + torch.rand(20, 1, 1, generator=generator) * torch.randn(20, 9, 2, generator=generator)
     slow = [r2_score(*each, multioutput="variance_weighted") for each in zip(true.numpy(), answered.numpy())]
     np.testing.assert_allclose(r_squared(answered, true).numpy(), slow, atol=1e-5)
-    torch.testing.assert_close(r_squared(true.mean(1, keepdim=True).expand_as(true), true), torch.zeros(20), atol=1e-5, rtol=0)
 
 
-def test_steps_are_those_of_adam_written_out():
-    """Clipped gradients, bias-corrected moments, no decay, and the learning rate of each step."""
-    config = replace(GIVEN, steps=30, warm_up=10, lr=0.01, clip=0.5)
-    learner, teacher, norms = ArmLearner(config), Teacher.draw(3), []
+def test_steps_are_those_of_adam_on_the_loss_written_out():
+    """In double precision: clipped gradients, no decay, and the learning rate of each step."""
+    learner, teacher, norms = ArmLearner(replace(GIVEN, steps=30, warm_up=10, lr=0.01, clip=0.5)), Teacher.draw(3), []
     weights = {name: each.detach().double().requires_grad_() for name, each in learner.tensors.items()}
-    first, second = ({name: torch.zeros_like(w) for name, w in weights.items()} for _ in range(2))
-    batches = torch.Generator()
+    optimizer, batches = torch.optim.Adam(weights.values(), betas=(0.9, 0.98)), torch.Generator()
     batches.set_state(learner.generator.get_state())
     for step in range(25):
         tasks = teacher.sample(SUPPORTS["connected"], 8, batches)
@@ -56,14 +53,12 @@ def test_steps_are_those_of_adam_written_out():
         loss = ((answered - tasks.y[:, 16:].double()) ** 2).mean()
         gradients = torch.autograd.grad(loss, list(weights.values()))
         norms.append(sum((g**2).sum() for g in gradients).sqrt().item())
-        assert learner.advance() == pytest.approx(loss.item(), abs=1e-4)
+        for w, gradient in zip(weights.values(), gradients):
+            w.grad = gradient * min(1, 0.5 / norms[-1])
         lr = 0.01 * ((step + 1) / 10 if step < 10 else 0.51 + 0.49 * math.cos(math.pi * (step - 10) / 20))
-        for name, g in zip(weights, gradients):
-            g = g * min(1, 0.5 / norms[-1])
-            first[name] = 0.9 * first[name] + 0.1 * g
-            second[name] = 0.98 * second[name] + 0.02 * g**2
-            change = (first[name] / (1 - 0.9 ** (step + 1))) / ((second[name] / (1 - 0.98 ** (step + 1))).sqrt() + 1e-8)
-            weights[name] = (weights[name] - lr * change).detach().requires_grad_()
+        optimizer.param_groups[0]["lr"] = lr
+        optimizer.step()
+        assert learner.advance() == pytest.approx(loss.item(), abs=1e-4)
     assert max(norms) > 0.5
     for name, w in weights.items():
         torch.testing.assert_close(learner.tensors[name].detach().double(), w.detach(), rtol=0, atol=1e-4)
@@ -115,18 +110,12 @@ def test_an_executor_that_is_the_teacher_measures_as_perfect():
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The folder of a run that nothing disturbed."""
-    return train(CONFIG, tmp_path_factory.mktemp("whole") / "run", "cpu", progress=False)
-
-
-def test_a_run_is_measured_on_both_sets(whole):
-    run = load_arm(whole)
-    assert run.config == CONFIG and list(run.metrics.index) == [0, 10, 20, 30, 40]
-    assert list(run.metrics.columns) == ["loss", ID, OOD]
+    return train(CONFIG, tmp_path_factory.mktemp("whole") / "run", progress=False)
 
 
 @pytest.mark.parametrize("config", [CONFIG, GIVEN, replace(GIVEN, arm="mlp")], ids=["whole", "given", "given mlp"])
-def test_a_stopped_run_goes_on_to_the_same_bits(config, tmp_path):
-    one = train(config, tmp_path / "one", progress=False)
+def test_a_stopped_run_goes_on_to_the_same_bits(config, tmp_path, whole):
+    one = whole if config == CONFIG else train(config, tmp_path / "one", progress=False)
     for stop in (25, 27, None):
         train(config, tmp_path / "two", progress=False, stop=stop)
     assert contents(tmp_path / "two") == contents(one)
@@ -134,12 +123,6 @@ def test_a_stopped_run_goes_on_to_the_same_bits(config, tmp_path):
     assert type(load_arm(one).network()) is (kind if config.given_code else Bottleneck)
     other = contents(train(replace(config, seed=4), tmp_path / "other", progress=False))
     assert not any(each == other[name] for name, each in contents(one).items())
-
-
-def damage(path):
-    content = bytearray(path.read_bytes())
-    content[-5] ^= 1
-    path.write_bytes(content)
 
 
 def test_weights_of_another_arm_are_refused(whole, tmp_path):
@@ -154,46 +137,33 @@ def test_an_exported_run_is_the_local_one_in_half_precision(whole, own_data):
     assert ArmRun.shipped() == ["mine"]
     run = load_arm("mine")
     assert run.config == CONFIG and run.steps == [40] and run.record["torch"] == torch.__version__
+    assert list(run.metrics.index) == [0, 10, 20, 30, 40] and list(run.metrics.columns) == ["loss", ID, OOD]
     pd.testing.assert_frame_equal(run.metrics, load_arm(whole).metrics)
-    kept, stored = (
-        load_file(checkpoint_path(whole, 40)),
-        load_file(checkpoint_path(own_data / "companions/hypernetwork/mine", 40)),
-    )
-    network = run.network()
+    path = checkpoint_path(own_data / "companions/hypernetwork/mine", 40)
+    kept, stored, network = load_file(checkpoint_path(whole, 40)), load_file(path), run.network()
     assert not any(each.requires_grad for each in network.parameters())
     for name, tensor in network.state_dict().items():
         assert tensor.dtype == torch.float32 and stored[name].dtype == torch.float16
         assert torch.equal(tensor, kept[name].half().float()), name
     drawn = Teacher.draw(3)
     assert torch.equal(run.teacher.modules, drawn.modules) and torch.equal(run.teacher.readout, drawn.readout)
-    damage(checkpoint_path(own_data / "companions/hypernetwork/mine", 40))
-    with pytest.raises(ValueError, match="its checksum is not the one in MANIFEST.sha256"):
-        load_arm("mine").network()
 
 
 TOLD = "only a hypernetwork or mlp can be given the code, and only of a structured teacher"
 BAD = [
-    ({"arm": "tentacle"}, "arm must be one of vanilla, hypernetwork, mlp, not 'tentacle'"),
-    ({"support": "sparse"}, "support must be one of connected, disconnected, connected-12, not 'sparse'"),
-    ({"support": []}, "support must be text, not []"),
-    ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
-    ({"lr": 0}, "lr and clip must be above 0, not 0.0 and 1.0"),
-    ({"clip": -1}, "lr and clip must be above 0, not 0.002 and -1.0"),
-    ({"heads": 3}, "d_model (16) must be a multiple of heads (3)"),
-    ({"layers": 0}, "layers must be at least 1, not 0"),
-    (
-        {"arm": "vanilla", "given_code": True},
-        "only a hypernetwork or mlp can be given the code, and only of a structured teacher",
-    ),
-    (
-        {"structured": False, "given_code": True},
-        "only a hypernetwork or mlp can be given the code, and only of a structured teacher",
-    ),
+    (TOLD, {"arm": "vanilla", "given_code": True}),
+    (TOLD, {"structured": False, "given_code": True}),
+    ("arm must be one of vanilla, hypernetwork, mlp, not 'tentacle'", {"arm": "tentacle"}),
+    ("support must be one of connected, disconnected, connected-12, not 'sparse'", {"support": "sparse"}),
+    ("support must be text, not []", {"support": []}),
+    ("lr and clip must be above 0, not 0.002 and -1.0", {"clip": -1}),
+    ("d_model (16) must be a multiple of heads (3)", {"heads": 3}),
+    ("layers must be at least 1, not 0", {"layers": 0}),
 ]
 
 
-@pytest.mark.parametrize("wrong, said", BAD, ids=[str(wrong) for wrong, _ in BAD])
-def test_a_config_that_cannot_be_is_refused_in_one_line(wrong, said):
+@pytest.mark.parametrize("said, wrong", BAD)
+def test_a_config_that_cannot_be_is_refused_in_one_line(said, wrong):
     with pytest.raises(ValueError) as error:
         replace(CONFIG, **wrong)
     assert str(error.value) == said

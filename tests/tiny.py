@@ -34,10 +34,8 @@ class TinyLearner(Learner):
         return (self.tensors["w"] - self.target + 0.1 * noise).square().sum()
 
     def evaluate(self):
-        return {
-            "loss": (self.tensors["w"] - self.target).square().sum().item(),
-            "size": self.tensors["w"].norm().item(),
-        }
+        w = self.tensors["w"]
+        return {"loss": (w - self.target).square().sum().item(), "size": w.norm().item()}
 
     def notes(self):
         return {"target": {"w": self.target.tolist()}}

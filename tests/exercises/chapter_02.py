@@ -1,47 +1,13 @@
 """Answers to the exercises of chapter 2: mistakes, with words of what their check must say, and other right ones."""
 
-import math
-
-import torch
-
-from assign_add_lib import Weights, forward
+from assign_add_lib import Weights
 
 
-def scores_of(scaled):
-    """An answer to exercise 2.1 that scales the vectors by a function of them."""
-
-    def normalised_scores(C, QK1, tokens):
-        x = C[tokens] + C[-len(tokens) :]
-        x = x / scaled(x)
-        return x @ QK1 @ x.T
-
-    return normalised_scores
-
-
-def sizes_apart(C, QK1, tokens):
-    e, p = C[tokens], C[-len(tokens) :]
-    x = (e + p) / (e.square().mean(1) + p.square().mean(1)).sqrt()[:, None]
+def plainly(C, QK1, tokens):
+    """Another right answer to exercise 2.1: each vector is normalised first."""
+    x = C[tokens] + C[-len(tokens) :]
+    x = x / x.square().mean(1, keepdim=True).sqrt()
     return x @ QK1 @ x.T
-
-
-def rows_first(C, QK1, tokens):
-    return scores_of(lambda x: 1)(C / rms(C), QK1, tokens)
-
-
-def rms(x):
-    return x.square().mean(1, keepdim=True).sqrt()
-
-
-def turned_by(key_side, index=lambda layer: layer - 1, in_place=False):
-    """An answer to exercise 2.3 that multiplies W_K by `key_side(M)`."""
-
-    def turned(weights, layer, M):
-        W_Q, W_K = (W if in_place else W.clone() for W in (weights.W_Q, weights.W_K))
-        W_Q[index(layer)] = W_Q[index(layer)] @ M
-        W_K[index(layer)] = W_K[index(layer)] @ key_side(M)
-        return weights.replace(W_Q=W_Q, W_K=W_K)
-
-    return turned
 
 
 def hooked(*names):
@@ -51,57 +17,42 @@ def hooked(*names):
     return without_layer_2_attention
 
 
-def whole(lens, tokens):
-    return forward(Weights.from_transformer_lens(lens), tokens)
-
-
 def removed_after_the_mlp(lens, tokens):
     logits, cache = lens.run_with_cache(tokens)
     return logits - cache["blocks.1.hook_attn_out"] @ Weights.from_transformer_lens(lens).W_U
 
 
-def left_changed(lens, tokens):
-    logits = hooked("blocks.1.hook_attn_out")(lens, tokens)
-    with torch.no_grad():
-        lens.blocks[1].attn.o.weight.zero_()
-    return logits
-
+SIZE, ONES = "four(G).diagonal().sqrt()", "torch.ones(len(t))"
+ROWS = "S, G =", "C = C / C.square().mean(1, keepdim=True).sqrt()\n    S, G =", SIZE, ONES
 
 MISTAKES = [
-    ("normalised_scores", scores_of(lambda x: 1), "without normalisation"),
-    ("normalised_scores", scores_of(lambda x: x.norm(dim=1, keepdim=True)), "root mean square is smaller"),
-    ("normalised_scores", lambda C, QK1, tokens: scores_of(rms)(C, QK1, tokens).T, "the query is the row"),
-    ("normalised_scores", scores_of(lambda x: x.std(1, keepdim=True)), "are off by up to"),
-    ("normalised_scores", sizes_apart, "counts too"),
-    ("normalised_scores", rows_first, "you normalise each row of C"),
-    ("normalised_scores", lambda C, QK1, tokens: scores_of(rms)(C, QK1, tokens)[None], "shape"),
-    ("typical_score", lambda d_model, d_head, s: (2 * d_model * s**4) ** 2, "that is the variance"),
-    ("typical_score", lambda d_model, d_head, s: 2 * d_model * s**4 * math.sqrt(d_head), "divided by the square root"),
-    ("typical_score", lambda d_model, d_head, s: d_model * s**4, "plus a position's"),
-    ("typical_score", lambda d_model, d_head, s: 4 * d_model * s**4, "3000 draws give"),
+    ("normalised_scores", (SIZE, ONES), "without normalisation"),
+    ("normalised_scores", (" / C.shape[1]", ""), "root mean square is smaller"),
+    ("normalised_scores", ("four(S)", "four(S).T"), "the query is the row"),
+    ("normalised_scores", (SIZE, "four(G).diagonal()"), "are off by up to"),
+    ("normalised_scores", ("four(G)", "(G[t][:, t] + G[p][:, p])"), "counts too"),
+    ("normalised_scores", ROWS, "you normalise each row of C"),
+    ("normalised_scores", ("four(S)", "four(S)[None]"), "shape"),
+    ("typical_score", ("math.sqrt(d_head * query * query) / math.sqrt(d_head)", "query * query"), "that is the variance"),
+    ("typical_score", (" / math.sqrt(d_head)", ""), "divided by the square root"),
+    ("typical_score", ("2 * s**2", "s**2"), "plus a position's"),
+    ("typical_score", ("2 * s**2", "4 * s**2"), "3000 draws give"),
     ("turned", lambda weights, layer, M: weights, "should become W_Q M"),
-    ("turned", lambda weights, layer, M: (weights.W_Q, weights.W_K), "should return Weights"),
-    ("turned", turned_by(torch.linalg.inv), "changes the logits"),
-    ("turned", turned_by(lambda M: torch.linalg.inv(M).T, index=lambda layer: 2 - layer), "changes layer"),
-    ("turned", turned_by(lambda M: torch.linalg.inv(M).T, index=lambda layer: layer), "layer 1 is at index 0"),
-    ("turned", turned_by(lambda M: torch.linalg.inv(M).T, in_place=True), "clone()"),
-    ("without_layer_2_attention", whole, "nothing was removed"),
+    ("turned", ("weights.replace(W_Q=W_Q, W_K=W_K)", "W_Q, W_K"), "should return Weights"),
+    ("turned", ("inv(M).T", "inv(M)"), "changes the logits"),
+    ("turned", ("[layer - 1]", "[2 - layer]"), "changes layer"),
+    ("turned", ("[layer - 1]", "[layer]"), "layer 1 is at index 0"),
+    ("turned", (".clone()", ""), "clone()"),
+    ("without_layer_2_attention", hooked(), "nothing was removed"),
     ("without_layer_2_attention", hooked("blocks.0.hook_attn_out"), "layer 1's attention"),
     ("without_layer_2_attention", hooked("blocks.1.hook_attn_out", "blocks.1.hook_mlp_out"), "MLP of layer 2 should stay"),
     ("without_layer_2_attention", hooked("blocks.1.attn.hook_q"), "not those of the network"),
     ("without_layer_2_attention", removed_after_the_mlp, "before the MLP"),
-    ("without_layer_2_attention", left_changed, "stays changed"),
+    ("without_layer_2_attention", ("w, future", "lens.blocks[1].attn.o.weight.data *= 0\n    w, future"), "stays changed"),
 ]
 
-
-def without_W_O(lens, tokens):
-    weights = Weights.from_transformer_lens(lens)
-    return forward(weights.replace(W_O=torch.stack([weights.W_O[0], torch.zeros_like(weights.W_O[1])])), tokens)
-
-
 RIGHT = [
-    ("normalised_scores", scores_of(rms)),
-    ("without_layer_2_attention", without_W_O),
+    ("normalised_scores", plainly),
     ("without_layer_2_attention", hooked("blocks.1.attn.hook_pattern")),
     ("without_layer_2_attention", hooked("blocks.1.attn.hook_z")),
 ]

@@ -14,17 +14,7 @@ def _claims():
 def _sources():
     """What the claims are about, a seed each: its run of width 4."""
     runs = map(ToyRun.open, ToyRun.shipped())
-    wide = {f"seed-{run.config.seed}": run for run in runs if run.config.width == 4}
-    return {"toy": wide}
+    return {"toy": {f"seed-{run.config.seed}": run for run in runs if run.config.width == 4}}
 
 
-TOY = System(
-    "toy",
-    ToyConfig,
-    ToyLearner,
-    ToyRun,
-    grid=({"width": [2, 4]},),
-    seeds=(0, 1),
-    claims=_claims,
-    sources=_sources,
-)
+TOY = System("toy", ToyConfig, ToyLearner, ToyRun, grid=({"width": [2, 4]},), seeds=(0, 1), claims=_claims, sources=_sources)
