@@ -10,7 +10,7 @@ import pytest
 import torch
 from scipy.stats import fisher_exact, kendalltau
 
-from assign_add_lib.analysis import waits
+from assign_add_lib.analysis import delays
 from assign_add_lib.claims.beforehand import fixed_rules
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
 from assign_add_lib.companions.rules import data, seeds, solvers
@@ -78,7 +78,7 @@ def missing():
 
 
 def late_variables():
-    steps = waits.released(waits.load_waits(), waits.RELEASED).fillna(math.inf)
+    steps = delays.released(delays.load_branches(), delays.RELEASED).fillna(math.inf)
     usual = steps["unchanged"].min()
     came = [steps[name].max() < 0.1 * usual for name in ("itself", "read")]
     came += [steps[name].min() > 0.5 * usual for name in ("own", "aside")]
@@ -88,8 +88,8 @@ def late_variables():
 
 def late_variables_elsewhere():
     came = []
-    for (seed, name), part in waits.load_other_waits().groupby(["seed", "branch"]):
-        soon = part["step"][part[["k right", "l right"]].min(axis=1) >= waits.RELEASED].min() - waits.OTHER_STARTS[seed]
+    for (seed, name), part in delays.load_other_seeds().groupby(["seed", "branch"]):
+        soon = part["step"][part[["k right", "l right"]].min(axis=1) >= delays.RELEASED].min() - delays.OTHER_STARTS[seed]
         came.append(soon <= 300 if name != "aside" else not soon <= 1500)
     assert len(came) == 12
     return "all" if all(came) else f"{sum(came)} of 12"

@@ -7,13 +7,13 @@ import torch
 
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.claims import causes
-from assign_add_lib.claims.evidence import Evidence
+from assign_add_lib.claims.subjects import Subject
 from assign_add_lib.training import load_run
 
 
 @pytest.fixture(scope="module")
 def run():
-    return Evidence(load_run("seed-42"))
+    return Subject(load_run("seed-42"))
 
 
 def by_hand(run, tokens, layer_1=None, layer_2=None):

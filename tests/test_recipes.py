@@ -16,7 +16,7 @@ from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
 
 from assign_add_lib.__main__ import main
-from assign_add_lib.analysis import waits
+from assign_add_lib.analysis import delays
 from assign_add_lib.engine import cli
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.engine.sweep import grid
@@ -122,7 +122,7 @@ def test_the_sweeps_are_joined_as_they_are_shipped(tmp_path, monkeypatch):
 )
 def test_branches_are_those_of_the_shipped_tables_in_their_order(make, keys, tmp_path, monkeypatch):
     """And at the step at which they leave their runs."""
-    places = dict.fromkeys([*waits.PLACES, *branches.WORLD_COLUMNS], 0.5)
+    places = dict.fromkeys([*delays.PLACES, *branches.WORLD_COLUMNS], 0.5)
 
     def branched(start, *_):
         return pd.DataFrame([{"step": start, **places}])

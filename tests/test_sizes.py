@@ -18,7 +18,7 @@ import torch
 from small import problems, random_weights
 
 from assign_add_lib import Split, Task, circuits, forward, measures, model
-from assign_add_lib.analysis import causal, controls, fourier, reading
+from assign_add_lib.analysis import causal, fourier, rivals, uneven
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.model import trace
 from assign_add_lib.sampling import Batch, evaluation_sets
@@ -41,21 +41,21 @@ KNOWN = {
     "logits": SEEN.logits[:1, -1].expand(N, N, N), "ks": torch.tensor([1, 3]), "two": TWO, "pattern": PATTERN, "scores": PATTERN,
     "term": PATTERN, "keys": KEYS, "layer": 2, "table": NUMBERS, "kept": [1, 3], "removed": [2], "variable": "sum",
     "by": "mean", "part": causal.PARTS[2], "sites": ["blocks.1.attn.hook_v"], "names": ["blocks.1.attn.hook_v"],
-    "read": reading.own, "setting": Setting(TASK, 3.0), "frequencies": (1, 2), "given": ANSWERS,
+    "read": uneven.own, "setting": Setting(TASK, 3.0), "frequencies": (1, 2), "given": ANSWERS,
 }  # fmt: skip
 ONE_VARIABLE = TASK.kind_of(TOKENS) == 1
 SPECIAL = {  # where a name means something else
     "analysis.fourier.pair_spectrum": {"table": KNOWN["logits"]},
     "analysis.fourier.sum_share": {"table": KNOWN["logits"]},
     "analysis.scores.shares_read": {"pattern": SEEN.pattern[:, 0]},
-    "analysis.controls.terms_at_right": {"tokens": TOKENS[ONE_VARIABLE]},
+    "analysis.rivals.terms_at_right": {"tokens": TOKENS[ONE_VARIABLE]},
     "analysis.causal.kinds_of_answer": {"tokens": TOKENS[ONE_VARIABLE], "given": ANSWERS[ONE_VARIABLE]},
     "analysis.history.history_text": {"table": pd.DataFrame({"x": [0.5]}, [0])},
     "theory.trained.delivery": {"tokens": TOKENS[ONE_VARIABLE]},
     "theory.population.step_on_pairs": {"kept": SPLIT.train_pairs},
 }
 TAKE_ANY_TOKENS = {  # where a check would cost time at every step, or nothing depends on which token it is
-    "circuits.last_logits", "circuits.last_reading", "analysis.causal.ablated", "analysis.controls.road_closed",
+    "circuits.last_logits", "circuits.last_reading", "analysis.causal.ablated", "analysis.rivals.road_closed",
     "analysis.shortcuts.chance", "theory.forward.augmented", "theory.forward.vectors",
 }  # fmt: skip
 ROOMS = ("circuits", "measures", "handmade", "analysis", "theory")
@@ -159,23 +159,23 @@ def test_additions_are_right_where_the_bare_circuit_says_so():
 @torch.no_grad()
 def test_readings_are_overruled():
     read = SEEN.pattern[:, 1, -1].gather(1, TASK.value_positions(TOKENS))
-    same(reading.larger_share(WEIGHTS, TOKENS), read.max(1).values / read.sum(1))
+    same(uneven.larger_share(WEIGHTS, TOKENS), read.max(1).values / read.sum(1))
     pairs, draw = torch.tensor([[0, 1], [1, 2], [2, 2]]), torch.Generator().manual_seed(0)
     chosen = torch.arange(N) == 1
-    same(reading.favouring(chosen, 0.8, 0.8)(pairs, draw), [[0.2, 0.8, 0], [0.8, 0.2, 0], [0.5, 0.5, 0]])
-    same(reading.drawn_from(torch.tensor([0.3]))(pairs, draw), [[0.3, 0.7, 0]] * 3)
-    for given in (reading.between(0.2, 0.4)(pairs, draw), reading.with_stranger(pairs, draw)):
+    same(uneven.favouring(chosen, 0.8, 0.8)(pairs, draw), [[0.2, 0.8, 0], [0.8, 0.2, 0], [0.5, 0.5, 0]])
+    same(uneven.drawn_from(torch.tensor([0.3]))(pairs, draw), [[0.3, 0.7, 0]] * 3)
+    for given in (uneven.between(0.2, 0.4)(pairs, draw), uneven.with_stranger(pairs, draw)):
         same(given.sum(1), torch.ones(3))
-    run, half = SimpleNamespace(weights=lambda step: WEIGHTS, split=SPLIT), reading.between(0.5, 0.5)
+    run, half = SimpleNamespace(weights=lambda step: WEIGHTS, split=SPLIT), uneven.between(0.5, 0.5)
     h = fourier.number_table(WEIGHTS) @ WEIGHTS.W_in
     with torch.enable_grad():
-        kept, trained = (reading.module_trained_on(run, 0, half, steps=steps) for steps in (0, 100))
+        kept, trained = (uneven.module_trained_on(run, 0, half, steps=steps) for steps in (0, 100))
     same(kept, fourier.pair_logits(h, h, WEIGHTS.W_out @ WEIGHTS.W_U))
-    found = reading.tally(kept, SPLIT)
+    found = uneven.tally(kept, SPLIT)
     assert sum(each for name, each in found.items() if "wrong" in name) == (kept.argmax(2) != torch.tensor(SUMS)).sum()
-    assert reading.tally(trained, SPLIT)["margin, trained doubles"] > found["margin, trained doubles"]
+    assert uneven.tally(trained, SPLIT)["margin, trained doubles"] > found["margin, trained doubles"]
     with torch.enable_grad():
-        first, last = reading.trained_on(run, 0, reading.own, 2, every=2, batch=8)
+        first, last = uneven.trained_on(run, 0, uneven.own, 2, every=2, batch=8)
     assert (first["step"], last["step"]) == (0, 2) and first["network: wrong"] <= (~SPLIT.train_pairs.diagonal()).sum()
 
 
@@ -197,20 +197,20 @@ def test_a_typed_number_loses_its_name():
 @torch.no_grad()
 def test_controls_are_counted():
     run = SimpleNamespace(weights=lambda: WEIGHTS, task=TASK, split=SPLIT)
-    found = controls.controls(run, size=20).set_index(["experiment", "row", "column"]).value
+    found = rivals.controls(run, size=20).set_index(["experiment", "row", "column"]).value
     assert found.index.is_unique and found.between(0, 1).all()
-    pool = controls.mixed_pool(run, "0-var train", 40, torch.Generator().manual_seed(0))
+    pool = rivals.mixed_pool(run, "0-var train", 40, torch.Generator().manual_seed(0))
     assert pool.shape == (40, T) and (pool[-10:, [TASK.left, TASK.right]] < N).all()
 
     left = TOKENS[TASK.kind_of(TOKENS) == 1]
-    terms, block = controls.terms_at_right(WEIGHTS, left), circuits.variable_identity(WEIGHTS)
+    terms, block = rivals.terms_at_right(WEIGHTS, left), circuits.variable_identity(WEIGHTS)
     A = trace(WEIGHTS, left).pattern[:, 0]
-    drawn, right = controls.problems_with_number_right(run, 60, torch.Generator().manual_seed(0))
+    drawn, right = rivals.problems_with_number_right(run, 60, torch.Generator().manual_seed(0))
     assert (TASK.kind_of(drawn) == 1).all() and torch.equal(right, TASK.right_answers(drawn))
-    fits = controls.key_at_right(WEIGHTS, drawn, right, torch.Generator().manual_seed(0))
+    fits = rivals.key_at_right(WEIGHTS, drawn, right, torch.Generator().manual_seed(0))
     own = forward(WEIGHTS, drawn)[:, -1].argmax(1)
     assert torch.equal(fits["the network"], own == right)
-    ((name, act),) = controls.road_closed(WEIGHTS, left).items()
+    ((name, act),) = rivals.road_closed(WEIGHTS, left).items()
     stream = trace(WEIGHTS, left).resid_pre
     key = act(stream.new_zeros(len(left), T, 1, WEIGHTS.W_K.shape[-1]))
     for b in range(len(left)):
@@ -230,7 +230,7 @@ def test_controls_are_counted():
     by_sum = {s: sum(v for (x, y), v in outs.items() if (x + y) % N == s) / N for s in range(N)}
     whole = sum((v - mean).square().sum() for v in outs.values())
     explained = sum(N * (v - mean).square().sum() for v in by_sum.values())
-    same(controls.shares_of_variance(WEIGHTS)["the sum"], explained / whole)
+    same(rivals.shares_of_variance(WEIGHTS)["the sum"], explained / whole)
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .. import handmade
-from ..analysis.cost import balanced, cost
+from ..analysis.weight_cost import balanced, cost
 from ..circuits import OV, last_logits
 from ..model import Weights, trace
 from ..sampling import training_population

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 
 from ..analysis.phases import arrival
-from ..claims.evidence import Evidence
 from ..claims.study import SEEDS
+from ..claims.subjects import Subject
 from ..engine.scoreboard import Claim
 from ..task import STUDY
 from .common import as_number, as_parts, at_least, expect, expect_number, hint
@@ -49,7 +49,7 @@ def _measures_the_lag(measure) -> None:
         fits, then = (arrival(metrics[name], 0.95) for name in metrics)
         truth = math.nan if fits is None else math.inf if then is None else then - fits
         config = SimpleNamespace(steps=metrics.index[-1])
-        given = measure(Evidence(SimpleNamespace(task=STUDY, split=None, metrics=metrics, config=config)))
+        given = measure(Subject(SimpleNamespace(task=STUDY, split=None, metrics=metrics, config=config)))
         first, second = ((metrics[name] >= 0.95).idxmax() if metrics[name].max() >= 0.95 else None for name in metrics)
         wrong = {
             "from the first to the second, not the other way round": -truth,
@@ -103,16 +103,16 @@ def as_of(answer) -> None:
     kept = SimpleNamespace(
         task=STUDY, split=None, metrics=metrics, config=SimpleNamespace(steps=200), weights=lambda step=None: f"weights at {step}"
     )
-    run = Evidence(kept, size=7)
-    kept_back = {name for name, each in vars(Evidence).items() if isinstance(each, cached_property)} - {"weights"}
+    run = Subject(kept, size=7)
+    kept_back = {name for name, each in vars(Subject).items() if isinstance(each, cached_property)} - {"weights"}
     vars(run).update(dict.fromkeys(kept_back, "the last step's"))  # as on a run that has been measured before
     filled = dict(vars(run), weights=run.weights)
     for step in (0, 100):
         given = answer(run, step)
-        expect(given is not run and run.last["accuracy"] == 0.9, "the run that it was given has changed; build a new Evidence")
+        expect(given is not run and run.last["accuracy"] == 0.9, "the run that it was given has changed; build a new Subject")
         expect(given.last["accuracy"] == metrics.loc[step, "accuracy"], f"`last` is not the row of step {step}")
         expect(given.weights == f"weights at {step}", f"`weights` are {given.weights}; they should be those at step {step}")
         expect(given.size == 7, "the sample should be as large as the run's: pass its size on")
         stale = sorted(kept_back & set(vars(given)))
         expect(not stale, f"what the run had measured at its last step came along: {', '.join(stale)}; do not copy, build anew")
-    expect(vars(run) == filled, "the run that it was given has changed; build a new Evidence")
+    expect(vars(run) == filled, "the run that it was given has changed; build a new Subject")

@@ -1,1 +1,1 @@
-"""What the study says of its network, put to the shipped runs: `evidence` measures, `study` claims."""
+"""What the study says of its network, put to the shipped runs: `subjects` measures, `study` claims."""

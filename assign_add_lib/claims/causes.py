@@ -1,6 +1,6 @@
-"""Causes: measures of one `Evidence` for which a step of the network is broken, bent or exchanged, and its answers counted.
+"""Causes: measures of one `Subject` for which a step of the network is broken, bent or exchanged, and its answers counted.
 
-An *act* is a function from the evidence and token ids (batch, pos) to an alteration of the network.  Problems are those of
+An *act* is a function from the subject and token ids (batch, pos) to an alteration of the network.  Problems are those of
 the nine evaluation sets, `SIZE` of each; interchanges draw their own pairs of problems.
 """
 
@@ -14,42 +14,42 @@ from ..analysis import interventions as iv
 from ..circuits import variable_identity
 from ..model import Alter, trace
 from ..sampling import evaluation_sets, training_population
-from .evidence import Evidence
+from .subjects import Subject
 
 SIZE = 500
-Act = Callable[[Evidence, Tensor], Alter]
+Act = Callable[[Subject, Tensor], Alter]
 
 
-def numbers_made_even(run: Evidence, tokens: Tensor) -> Alter:
+def numbers_made_even(run: Subject, tokens: Tensor) -> Alter:
     """In layer 1 each assigned number reads all positions that it may see, equally."""
     return iv.make_uniform(1, run.task.assigned_numbers(tokens))
 
 
-def operands_unread(run: Evidence, tokens: Tensor) -> Alter:
+def operands_unread(run: Subject, tokens: Tensor) -> Alter:
     """In layer 1 `=` reads all positions equally but the two operands', which it does not read at all."""
     task = run.task
     return iv.make_uniform(1, iv.at(tokens, task.last), without=(task.left, task.right))
 
 
-def block_removed(run: Evidence, tokens: Tensor) -> Alter:
+def block_removed(run: Subject, tokens: Tensor) -> Alter:
     """What passes through the 12 x 12 identity block is taken out of layer 2's scores of `=`."""
     return iv.add_to_scores_of_equal(-iv.identity_term(run.weights, tokens))
 
 
-def no_position_table(run: Evidence, tokens: Tensor) -> Alter:
+def no_position_table(run: Subject, tokens: Tensor) -> Alter:
     """P QK1 P^T is taken out of layer 1's scores at the positions of the assignments."""
     term = iv.position_term(run.weights)
     return iv.add_to_scores(1, -torch.where(torch.arange(len(term))[:, None] < run.task.room, term, 0))
 
 
-def mean_mlp(run: Evidence, tokens: Tensor) -> Alter:
+def mean_mlp(run: Subject, tokens: Tensor) -> Alter:
     """The MLP adds at `=` what it adds on average over 2000 training problems."""
     reference = training_population(run.split).sample(2000, torch.Generator().manual_seed(7)).tokens
     mean = trace(run.weights, reference).mlp_out[:, run.task.last].mean(0)
     return iv.put("blocks.1.hook_mlp_out", iv.at(tokens, run.task.last), mean[None, None])
 
 
-def problems(run: Evidence, name: str) -> tuple[Tensor, Tensor]:
+def problems(run: Subject, name: str) -> tuple[Tensor, Tensor]:
     """`SIZE` problems of an evaluation set and their answers."""
     return evaluation_sets(run.split, size=SIZE)[name]
 
@@ -57,7 +57,7 @@ def problems(run: Evidence, name: str) -> tuple[Tensor, Tensor]:
 def accuracy(name: str, act: Act):
     """Accuracy on an evaluation set under an act."""
 
-    def measure(run: Evidence) -> float:
+    def measure(run: Subject) -> float:
         tokens, right = problems(run, name)
         return (iv.answers(run.weights, tokens, act(run, tokens)) == right).double().mean().item()
 
@@ -69,7 +69,7 @@ def lost(name: str, act: Act):
     return lambda run: accuracy(name, lambda *_: {})(run) - accuracy(name, act)(run)
 
 
-def looks_up_next(run: Evidence) -> float:
+def looks_up_next(run: Subject) -> float:
     """With the block's columns moved by one, the share of 1-var problems answered with the number of the next variable.
 
     Of those problems of `1-var train` in which the variable after the asked one is assigned too.
@@ -87,7 +87,7 @@ def looks_up_next(run: Evidence) -> float:
     return (given == task.right_answers(asked))[fits].double().mean().item()
 
 
-def names_exchanged(run: Evidence) -> float:
+def names_exchanged(run: Subject) -> float:
     """With layer 1's output exchanged between the asked number and another, the share answered with the other's number.
 
     Of those problems of `1-var train` that assign a second variable; the other number is the first one not asked for.
@@ -109,7 +109,7 @@ def names_exchanged(run: Evidence) -> float:
     return (given == task.right_answers(swapped))[free.any(1)].double().mean().item()
 
 
-def scrubbed(run: Evidence) -> float:
+def scrubbed(run: Subject) -> float:
     """Accuracy on `1-var train` when all that the causal model calls irrelevant comes from random other training problems."""
     tokens, right = problems(run, "1-var train")
     generator = torch.Generator().manual_seed(7)
@@ -122,6 +122,6 @@ def interchange(site: str):
     return lambda run: run.interchanges.loc[site, causal.SITES[site][0]]
 
 
-def undisturbed(run: Evidence) -> float:
+def undisturbed(run: Subject) -> float:
     """The lowest share of own right answers when a site that should hold nothing is interchanged."""
     return run.interchanges.loc[[site for site, (held, _) in causal.SITES.items() if held == "nothing"], "nothing"].min()

@@ -1,6 +1,6 @@
 """Claims of the study and of this book about every run, as rows of a scoreboard.
 
-To add a row, write a measure in `evidence` or `causes`, or where the subjects are others than runs and sweeps, also a source;
+To add a row, write a measure in `subjects` or `causes`, or where the subjects are others than runs and sweeps, also a source;
 put a `Claim` into `CLAIMS`, and commit its level before anything is measured; then make the board anew:
 `python -m assign_add_lib board`.
 
@@ -21,8 +21,8 @@ from ..sampling import EVALUATION_SETS
 from ..task import STUDY
 from ..training import load_run
 from . import causes
-from .evidence import (
-    Evidence,
+from .subjects import (
+    Subject,
     Sweep,
     at_the_end,
     before_the_spike,
@@ -54,17 +54,17 @@ HALFWAY = way_up(0.5, shortcut_level(STUDY))  # between a random assigned number
 SWEEPS = {"train_fraction": "exact 0-var held-out", "r": "exact 2-var held-out"}  # setting -> accuracy
 
 
-def study_runs() -> dict[str, Evidence]:
+def study_runs() -> dict[str, Subject]:
     """The ten shipped runs of the study, by name."""
-    return {name: Evidence(load_run(name)) for name in SEEDS}
+    return {name: Subject(load_run(name)) for name in SEEDS}
 
 
-def untrained() -> dict[str, Evidence]:
+def untrained() -> dict[str, Subject]:
     """The two runs that ship their first weights, as they were before training: what holds of them was not learned."""
     found = {}
     for name in ("seed-0", "seed-42"):
         run = load_run(name)
-        found[name] = Evidence(run)
+        found[name] = Subject(run)
         found[name].last, found[name].weights = run.metrics.loc[0], run.weights(0)
     return found
 

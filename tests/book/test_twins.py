@@ -131,7 +131,7 @@ CASES = {  # chapter, name in the package -> a function that compares the two
     ("02_model", "model.forward"): same_forward,
     ("07_fourier", "analysis.fourier.spectrum"): same_spectrum,
     ("11_phases", "analysis.phases.arrival"): same_arrival,
-    ("11_phases", "claims.evidence.Evidence.arrival"): same_arrival_in_a_run,
+    ("11_phases", "claims.subjects.Subject.arrival"): same_arrival_in_a_run,
     ("12_scoreboard", "engine.scoreboard.median_interval"): same_interval,
 }
 PUBLIC = public()

@@ -6,10 +6,10 @@ from functools import partial
 from .branches import aside, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import causal, companion, histories, history_again, laboratory, numbers_known
 from .pictures import introduction, pictures
-from .reading import doubles, module
 from .recipe import Recipe
 from .runs import metrics, seeds, ship, sweeps
 from .theory import theorem
+from .uneven import doubles, module
 
 SHARES = "0.06,0.1,0.15,0.19,0.22,0.25,0.28,0.31,0.34,0.37"
 MORE_SHARES = "0.4,0.46,0.5,0.55,0.62,0.78,0.85,0.92,0.99"

@@ -6,7 +6,7 @@ import joblib
 import pandas as pd
 import torch
 
-from assign_add_lib.analysis import waits
+from assign_add_lib.analysis import delays
 from assign_add_lib.analysis.history import HistoryProblems, variable_problems
 from assign_add_lib.engine.folder import STATE
 from assign_add_lib.laboratory import branches as laboratory
@@ -54,7 +54,7 @@ def followed_run() -> pd.DataFrame:
         learner.advance()
         half = {name: tensor.detach().half().float() for name, tensor in learner.tensors.items()}
         if learner.step in RELEASE_STEPS:
-            rows[learner.step] = waits.release_row(Weights(**half), problems.mixture, places)
+            rows[learner.step] = delays.release_row(Weights(**half), problems.mixture, places)
         if learner.step in shipped.steps and not all(map(torch.equal, half.values(), shipped.tensors(learner.step).values())):
             print(f"note: at step {learner.step} this processor's seed 42 is not the shipped run")
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("step").reset_index()
@@ -65,49 +65,49 @@ def release() -> Files:
     return {"data/history/release.csv": text_of(once(FOLDER / "release.csv", followed_run))}
 
 
-def branch(file: str, name: waits.Branch, seed: int, start: int, end: int, batches: int = 0) -> pd.DataFrame:
+def branch(file: str, name: delays.Branch, seed: int, start: int, end: int, batches: int = 0) -> pd.DataFrame:
     """The rows of a branch of a run from one step to another."""
-    return once(FOLDER / file, lambda: waits.branched(state_of(seed, start), name, batches, end, seed))
+    return once(FOLDER / file, lambda: delays.branched(state_of(seed, start), name, batches, end, seed))
 
 
 def of_seed_42() -> Files:
     """What releases k and l in seed 42, with as many draws of problems as `DRAWS` says."""
     tables = []
-    for name, change in waits.BRANCHES.items():
-        end = waits.START + 500 if name in BRIEF else 10_000
+    for name, change in delays.BRANCHES.items():
+        end = delays.START + 500 if name in BRIEF else 10_000
         for batches in range(DRAWS.get(name, 2)):
-            rows = branch(f"{name}-{batches}.csv", change, 42, waits.START, end, batches)
+            rows = branch(f"{name}-{batches}.csv", change, 42, delays.START, end, batches)
             tables.append(rows.assign(branch=name, batches=batches))
-    table = pd.concat(tables)[["branch", "batches", "step", *waits.PLACES]]
+    table = pd.concat(tables)[["branch", "batches", "step", *delays.PLACES]]
     return {"data/history/waits.csv": text_of(table)}
 
 
 def aside() -> Files:
     """Changes in four pairs of random directions, each followed for 500 steps."""
     tables = []
-    for (draw, share), change in waits.ASIDE.items():
-        rows = branch(f"aside-{draw}-{share:.0f}.csv", change, 42, waits.START, waits.START + 500)
+    for (draw, share), change in delays.ASIDE.items():
+        rows = branch(f"aside-{draw}-{share:.0f}.csv", change, 42, delays.START, delays.START + 500)
         tables.append(rows.assign(draw=draw, share=share))
-    return {"data/history/waits-aside.csv": text_of(pd.concat(tables)[["draw", "share", "step", *waits.PLACES]])}
+    return {"data/history/waits-aside.csv": text_of(pd.concat(tables)[["draw", "share", "step", *delays.PLACES]])}
 
 
 def of_other_seeds() -> Files:
     """Three branches of four other seeds, each followed for 1500 steps."""
     tables = []
-    for seed, start in waits.OTHER_STARTS.items():
+    for seed, start in delays.OTHER_STARTS.items():
         for name in ("itself", "read", "aside"):
-            rows = branch(f"seed-{seed}-{name}.csv", waits.BRANCHES[name], seed, start, start + 1500)
+            rows = branch(f"seed-{seed}-{name}.csv", delays.BRANCHES[name], seed, start, start + 1500)
             tables.append(rows.assign(branch=name, seed=seed))
-    return {"data/history/waits-seeds.csv": text_of(pd.concat(tables)[["seed", "branch", "step", *waits.PLACES]])}
+    return {"data/history/waits-seeds.csv": text_of(pd.concat(tables)[["seed", "branch", "step", *delays.PLACES]])}
 
 
 def self_reading(seed: int) -> pd.DataFrame:
     """Which variables read themselves in a run, trained anew to its step in `READ_AT`; one row."""
-    learner = trained_to(seed, waits.READ_AT[seed])
+    learner = trained_to(seed, delays.READ_AT[seed])
     weights = Weights(**{name: tensor.detach() for name, tensor in learner.tensors.items()})
     task = weights.task
     problems = variable_problems(learner.split).tokens.view(task.n_variables, 2, -1, task.length)
-    return pd.DataFrame([{"seed": seed} | waits.self_reading(weights, problems)])
+    return pd.DataFrame([{"seed": seed} | delays.self_reading(weights, problems)])
 
 
 def of_ten_seeds() -> Files:

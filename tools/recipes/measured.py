@@ -6,8 +6,8 @@ import pandas as pd
 import torch
 
 from assign_add_lib.analysis.causal import causes
-from assign_add_lib.analysis.controls import controls
 from assign_add_lib.analysis.history import history, history_text
+from assign_add_lib.analysis.rivals import controls
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
 from assign_add_lib.companions.reasoning import tables as reasoning
 from assign_add_lib.companions.rules import tables as rules

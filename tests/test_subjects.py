@@ -1,4 +1,4 @@
-"""Evidence: each measure against a slow truth, on records made by hand and on small random networks."""
+"""Subject: each measure against a slow truth, on records made by hand and on small random networks."""
 
 import math
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from small import SIZES, random_weights
 from assign_add_lib import Split, Task
 from assign_add_lib.circuits import position_scores, qk_table
 from assign_add_lib.claims import evidence
-from assign_add_lib.claims.evidence import Evidence, Sweep
+from assign_add_lib.claims.subjects import Subject, Sweep
 
 
 def record(**columns):
@@ -21,7 +21,7 @@ def record(**columns):
     steps = range(0, 100 * len(next(iter(columns.values()))), 100)
     metrics = pd.DataFrame(columns, index=steps)
     config = SimpleNamespace(steps=steps[-1])
-    return Evidence(SimpleNamespace(task=Task(), split=Split.draw(), metrics=metrics, config=config))
+    return Subject(SimpleNamespace(task=Task(), split=Split.draw(), metrics=metrics, config=config))
 
 
 def test_order_and_spread_of_arrivals():
@@ -115,7 +115,7 @@ def small(request):
     task, *sizes = SIZES[request.param]
     weights = random_weights(task, *sizes, seed=request.param)
     made = {"metrics": pd.DataFrame({"x": [0.0]}, index=[0]), "config": SimpleNamespace(steps=0), "weights": lambda: weights}
-    return Evidence(SimpleNamespace(task=task, split=Split.draw(task, 0), **made), size=task.n_numbers**2)
+    return Subject(SimpleNamespace(task=task, split=Split.draw(task, 0), **made), size=task.n_numbers**2)
 
 
 def test_table_of_layer_1_cell_by_cell(small):

@@ -1,6 +1,6 @@
-"""Evidence: what is seen of a finished run or of a sweep, and the measures that turn it into one number.
+"""Subjects of claims: what is seen of a finished run or of a sweep, and the measures that turn it into one number.
 
-A measure is a function of one `Evidence`, or of one `Sweep`; those that take a parameter are made by a function.
+A measure is a function of one `Subject`, or of one `Sweep`; those that take a parameter are made by a function.
 """
 
 import math
@@ -23,7 +23,7 @@ from ..task import Split, Task
 from ..training import Run
 
 
-class Evidence:
+class Subject:
     """One finished run: its record, and what its last weights do with a fixed sample of `size` pairs of numbers."""
 
     def __init__(self, run: Run, size: int = 500):
@@ -127,7 +127,7 @@ def order(first: str, then: str, levels: tuple[float, float]):
 def spread_of_arrivals(levels: dict[str, float]):
     """The steps between the first and the last arrival of several measures, each at its own level."""
 
-    def spread(run: Evidence) -> float:
+    def spread(run: Subject) -> float:
         steps = [run.arrival(name, level) for name, level in levels.items()]
         return max(steps) - min(steps)
 
@@ -139,7 +139,7 @@ def before_the_spike(name: str):
     return lambda run: math.nan if run.first_spike is None else run.metrics.loc[run.first_spike, name]
 
 
-def constant_parts(run: Evidence, before: int = 0) -> pd.Series:
+def constant_parts(run: Subject, before: int = 0) -> pd.Series:
     """Of the layer-1 attention of `=` on the two operands of a 1-var problem, the constant's part, by trained place.
 
     At the last measured step before the first spike, or `before` steps earlier, from the scores in the history; the constant
@@ -155,7 +155,7 @@ def constant_parts(run: Evidence, before: int = 0) -> pd.Series:
     return pd.Series(shares)
 
 
-def constant_before_the_spike(run: Evidence) -> float:
+def constant_before_the_spike(run: Subject) -> float:
     """The mean of `constant_parts` over all trained places before the first spike, nan without one."""
     return math.nan if run.first_spike is None else constant_parts(run).mean()
 
@@ -163,7 +163,7 @@ def constant_before_the_spike(run: Evidence) -> float:
 ROUTING = ("qk2_ov1_var_identity", "attn_l1_equal_to_operands", "attn_l2_equal_to_values")
 
 
-def on_the_plateau(run: Evidence) -> float:
+def on_the_plateau(run: Subject) -> float:
     """How many of the three routing measures have a median from 0.8 to 0.99 between the two spikes, nan without a second.
 
     From the arrival of `1-var train` halfway to that of `1-var var-restricted`, at least 1000 steps later.
@@ -175,7 +175,7 @@ def on_the_plateau(run: Evidence) -> float:
     return int(medians.between(0.8, 0.99).sum())
 
 
-def reads_last_variable(run: Evidence) -> float:
+def reads_last_variable(run: Subject) -> float:
     """Before the last place's jump, the share of its problems in which the asked number is one of the two most read in layer 2.
 
     By the last checkpoint before the jump; nan where there is no jump.
@@ -193,30 +193,30 @@ def reads_last_variable(run: Evidence) -> float:
     return (most == asked[:, None]).any(1).double().mean().item()
 
 
-def below_shortcut(run: Evidence) -> float:
+def below_shortcut(run: Subject) -> float:
     """The median of `1-var var-restricted` from step 500 until `1-var train` arrives halfway."""
     return run.metrics["1-var var-restricted"].loc[500 : run.arrival("1-var train", run.halfway)].median()
 
 
-def restricted_last(run: Evidence) -> float:
+def restricted_last(run: Subject) -> float:
     """Steps from the last arrival of a trained place with an unrestricted variable to the last arrival of all."""
     restricted = {place[0] for place in run.places["untrained"]}
     free = [place for place in run.places["trained"] if place[0] not in restricted]
     return run.place_arrivals.max() - run.place_arrivals[free].max()
 
 
-def one_by_one(run: Evidence) -> float:
+def one_by_one(run: Subject) -> float:
     """Steps between the first and the last arrival of the places that training never shows."""
     steps = run.place_arrivals[run.places["untrained"]]
     return steps.max() - steps.min()
 
 
-def last_place(run: Evidence) -> str:
+def last_place(run: Subject) -> str:
     """The place whose accuracy is the last to arrive at 0.9; of several, the first by name."""
     return str(run.place_arrivals.sort_index().idxmax())
 
 
-def score_rises(run: Evidence) -> float:
+def score_rises(run: Subject) -> float:
     """Over the last place's jump, by how much more the layer-1 score of `=` for its variable rises than the others' median.
 
     From 500 steps before the jump to 500 after it, or the measured steps next to these.
@@ -230,7 +230,7 @@ def score_rises(run: Evidence) -> float:
     return rise[place[0]] - rise.drop(place[0]).median()
 
 
-def cosines(run: Evidence, site: str) -> tuple[Tensor, Tensor, Tensor]:
+def cosines(run: Subject, site: str) -> tuple[Tensor, Tensor, Tensor]:
     """What figure 5a (`MLP input`) or 5b (`layer 2`) compares on the sampled pairs, and its control: (size, d_model) each.
 
     5a: the MLP's input in 1-var problems with that of the same pair as a 0-var problem; control: another pair.  5b: layer 2's
@@ -253,7 +253,7 @@ def matched(site: str):
 def cosine_gap(site: str):
     """By how much the mean cosine with the own pair exceeds that with the control."""
 
-    def difference(run: Evidence) -> float:
+    def difference(run: Subject) -> float:
         ours, own, other = cosines(run, site)
         return (torch.cosine_similarity(ours, own, dim=1) - torch.cosine_similarity(ours, other, dim=1)).mean().item()
 
@@ -263,7 +263,7 @@ def cosine_gap(site: str):
 def probe(place: int):
     """Accuracy of a linear probe for the answer before (0) or after (1) the MLP, on sampled 1-var pairs held out from it."""
 
-    def accuracy(run: Evidence) -> float:
+    def accuracy(run: Subject) -> float:
         (x, y), N = run.pairs, run.task.n_numbers
         learn = unordered_split(N)[N * x + y]
         return probe_accuracy(run.seen["1-var"][place], (x + y) % N, learn)[1]
@@ -271,13 +271,13 @@ def probe(place: int):
     return accuracy
 
 
-def other_misses(run: Evidence) -> float:
+def other_misses(run: Subject) -> float:
     """How many pairs the bare circuit gets wrong that are not held-out doubles x + x."""
     doubles = torch.eye(len(run.missed), dtype=torch.bool)
     return (run.missed & ~(doubles & run.split.held_out_pairs)).sum().item()
 
 
-def equal_prefers_operands(run: Evidence) -> float:
+def equal_prefers_operands(run: Subject) -> float:
     """Layer-1 score of `=` for position 13 or 14, the lower, less the best of the other positions.  Figure 6."""
     task = run.task
     row = qk_table(run.weights)[task.equal, task.d_vocab :].clone()
@@ -289,7 +289,7 @@ def equal_prefers_operands(run: Evidence) -> float:
 def prefers_variables(queries: str):
     """Share of numbers, or of positions before `+`, that score every variable above every number and PAD.  Figure 6."""
 
-    def share(run: Evidence) -> float:
+    def share(run: Subject) -> float:
         task, S = run.task, qk_table(run.weights)
         rows = S[: task.n_numbers] if queries == "numbers" else S[task.d_vocab : task.d_vocab + task.room]
         others = torch.cat([rows[:, : task.n_numbers], rows[:, task.pad : task.pad + 1]], 1).max(1).values
@@ -298,7 +298,7 @@ def prefers_variables(queries: str):
     return share
 
 
-def grows_to_the_right(run: Evidence) -> float:
+def grows_to_the_right(run: Subject) -> float:
     """Share of steps from one key position to the next that go up in P QK1 P^T, on average over the queries that see both.
 
     The last position before `+` holds no variable and is left out.
@@ -308,7 +308,7 @@ def grows_to_the_right(run: Evidence) -> float:
     return ((up * seen).sum(0) / seen.sum(0) > 0).double().mean().item()
 
 
-def rows_alike(run: Evidence) -> float:
+def rows_alike(run: Subject) -> float:
     """The mean correlation of two rows of P QK1 P^T, each with another: 1 if no query knows its own place."""
     C = torch.corrcoef(position_scores(run.weights))
     return ((C.sum() - len(C)) / (len(C) * (len(C) - 1))).item()

@@ -8,7 +8,7 @@ from small import TASK, problems, random_weights
 from torch.nn.functional import cross_entropy
 
 from assign_add_lib import Problem, load_run
-from assign_add_lib.analysis import history, waits
+from assign_add_lib.analysis import delays, history
 from assign_add_lib.circuits import layer_2_terms
 from assign_add_lib.model import trace
 from assign_add_lib.training import StudyLearner, TrainConfig
@@ -62,27 +62,27 @@ def slow_nudge(weights, tokens, changes):
     return (mlp_in + (mlp_in @ w.W_in).relu() @ w.W_out) @ w.W_U
 
 
-@pytest.mark.parametrize("lever", [*waits.NUDGES, "all"])
+@pytest.mark.parametrize("lever", [*delays.NUDGES, "all"])
 def test_nudges_change_the_scores_that_they_name(lever):
     draw = torch.Generator().manual_seed(1)
-    changes = {name: torch.randn(V, generator=draw) * (lever in (name, "all")) for name in waits.NUDGES}
-    found = waits.nudged(WEIGHTS, TOKENS, **changes)
+    changes = {name: torch.randn(V, generator=draw) * (lever in (name, "all")) for name in delays.NUDGES}
+    found = delays.nudged(WEIGHTS, TOKENS, **changes)
     torch.testing.assert_close(found, torch.stack([slow_nudge(WEIGHTS, each, changes) for each in TOKENS]))
-    assert not torch.allclose(found, waits.nudged(WEIGHTS, TOKENS))
+    assert not torch.allclose(found, delays.nudged(WEIGHTS, TOKENS))
 
 
 def test_slopes_are_finite_differences_and_forces_their_sums():
-    found = waits.slopes(WEIGHTS, PROBLEMS)
+    found = delays.slopes(WEIGHTS, PROBLEMS)
 
     def loss(**changes):
-        return cross_entropy(waits.nudged(WEIGHTS, TOKENS, **changes), ANSWERS, reduction="none")
+        return cross_entropy(delays.nudged(WEIGHTS, TOKENS, **changes), ANSWERS, reduction="none")
 
     for name, slope in found.items():
         for v in range(V):
             step = 1e-4 * torch.eye(V, dtype=torch.float64)[v]
             expected = (loss(**{name: step}) - loss(**{name: -step})) / 2e-4
             torch.testing.assert_close(slope[:, v].double(), expected, atol=1e-5, rtol=1e-4)
-    pull, push = waits.pull_and_push(found["own"], TOKENS, WEIGHTS)
+    pull, push = delays.pull_and_push(found["own"], TOKENS, WEIGHTS)
     asks = [asked(Problem.from_tokens(each, TASK)) for each in TOKENS]
     mine = torch.tensor([[name in names for name in TASK.variable_names] for names in asks])  # (problem, variable)
     torch.testing.assert_close(pull, -(found["own"] * mine).sum(0) / 40)
@@ -91,7 +91,7 @@ def test_slopes_are_finite_differences_and_forces_their_sums():
 
 
 def test_levers_are_what_they_say():
-    found = waits.lever_vectors(WEIGHTS, TOKENS) @ WEIGHTS.W_E[TASK.first_variable :].T  # (3, V)
+    found = delays.lever_vectors(WEIGHTS, TOKENS) @ WEIGHTS.W_E[TASK.first_variable :].T  # (3, V)
     scores = history.equal_scores(WEIGHTS)
     assert found[0].tolist() == pytest.approx([scores[name] for name in TASK.variable_names], abs=1e-5)
     stream, pattern = trace(WEIGHTS, TOKENS), trace(WEIGHTS, TOKENS).pattern[:, 0]
@@ -107,33 +107,33 @@ def test_levers_are_what_they_say():
 def test_the_smallest_change_is_right_and_smallest():
     draw = torch.Generator().manual_seed(0)
     vectors, change = torch.randn(3, 16, generator=draw), torch.randn(3, generator=draw)
-    found = waits.smallest_change(vectors, change)
+    found = delays.smallest_change(vectors, change)
     torch.testing.assert_close(vectors @ found, change)
     torch.testing.assert_close(found, torch.linalg.lstsq(vectors, change[:, None]).solution[:, 0])
 
 
-@pytest.mark.parametrize("name", [name for name in waits.BRANCHES if not waits.BRANCHES[name].held])
+@pytest.mark.parametrize("name", [name for name in delays.BRANCHES if not delays.BRANCHES[name].held])
 def test_a_branch_turns_its_levers_and_no_other(name, run, by_name):
-    weights, task, branch = run.weights(3000), run.task, waits.BRANCHES[name]
-    W_E = waits.changed_embeddings(weights, branch, run.split)
+    weights, task, branch = run.weights(3000), run.task, delays.BRANCHES[name]
+    W_E = delays.changed_embeddings(weights, branch, run.split)
     moved = (W_E - weights.W_E).norm(dim=1).nonzero()[:, 0].tolist()
     assert moved == ([task.token("k"), task.token("l")] if branch.levers or branch.aside else [])
     for row in moved:
-        vectors = waits.lever_vectors(weights, by_name[row - task.first_variable, 1])
+        vectors = delays.lever_vectors(weights, by_name[row - task.first_variable, 1])
         usual = vectors @ weights.W_E[[task.token(each) for each in "cdefghij"]].mean(0)
-        for lever, was, now, aim in zip(waits.LEVERS, vectors @ weights.W_E[row], vectors @ W_E[row], usual):
+        for lever, was, now, aim in zip(delays.LEVERS, vectors @ weights.W_E[row], vectors @ W_E[row], usual):
             expected = was + branch.share * (aim - was) * (lever in branch.levers)
             torch.testing.assert_close(now, expected, atol=2e-3, rtol=1e-3)
 
 
 def test_a_held_lever_is_where_it_was(run, by_name):
     before, task = run.weights(3000), run.task
-    after = replace(before, W_E=waits.changed_embeddings(before, waits.BRANCHES["read, itself held"], run.split))
+    after = replace(before, W_E=delays.changed_embeddings(before, delays.BRANCHES["read, itself held"], run.split))
     ordinary = [task.token(name) for name in "cdefghij"]
-    for name in waits.LATE:
+    for name in delays.LATE:
         row, found = task.token(name), []
         for w in (before, after):
-            levers = waits.lever_vectors(w, by_name[row - task.first_variable, 1]) @ w.W_E.T
+            levers = delays.lever_vectors(w, by_name[row - task.first_variable, 1]) @ w.W_E.T
             found.append(levers[:, row] - levers[:, ordinary].mean(1))
         was, now = found
         expected = torch.tensor([0.0, was[1], was[2]])  # read is usual, own and itself are what they were
@@ -142,17 +142,17 @@ def test_a_held_lever_is_where_it_was(run, by_name):
 
 def test_changes_aside_are_as_long_as_they_say(run, by_name):
     w, row = run.weights(3000), run.task.token("k")
-    changes = {key: (waits.changed_embeddings(w, branch, run.split) - w.W_E)[row] for key, branch in waits.ASIDE.items()}
+    changes = {key: (delays.changed_embeddings(w, branch, run.split) - w.W_E)[row] for key, branch in delays.ASIDE.items()}
     for (draw, share), change in changes.items():
         torch.testing.assert_close(change, share * changes[draw, 1.0])
-        torch.testing.assert_close(waits.lever_vectors(w, by_name[10, 1]) @ change, torch.zeros(3), atol=1e-4, rtol=0)
+        torch.testing.assert_close(delays.lever_vectors(w, by_name[10, 1]) @ change, torch.zeros(3), atol=1e-4, rtol=0)
     assert abs(torch.cosine_similarity(changes[0, 1.0], changes[3, 1.0], dim=0)) < 0.5
 
 
 def test_a_taken_learner_trains_as_the_branch_says():
     learner = StudyLearner(TrainConfig(seed=42))
     before = learner.population.forms.clone()
-    waits.take(learner, waits.Branch(weight_decay=0.0, often=2.0), batches=5)
+    delays.take(learner, delays.Branch(weight_decay=0.0, often=2.0), batches=5)
     assert [group["weight_decay"] for group in learner.optimizer.param_groups] == [0.0]
     expected = before.clone()
     expected[:, 10:12] *= 2
@@ -165,9 +165,9 @@ def test_kept_levers_are_put_back_and_no_others(run):
     with torch.no_grad():
         for name, tensor in learner.tensors.items():
             tensor.copy_(shipped[name])
-    keeper = waits.Keeper(learner, ("read",))
+    keeper = delays.Keeper(learner, ("read",))
     assert [learner.config.task.token_names[row] for row in keeper.problems] == ["k", "l"]
-    waits.take(learner, waits.BRANCHES["all three"])
+    delays.take(learner, delays.BRANCHES["all three"])
     turned = {row: keeper.distance(row)[1] for row in keeper.problems}
     keeper.put_back()
     for row, was in keeper.distances.items():
@@ -179,33 +179,33 @@ def test_kept_levers_are_put_back_and_no_others(run):
 
 def test_rows_end_with_the_run_or_when_it_is_settled():
     learner = StudyLearner(TrainConfig(seed=42, batch_size=8))
-    rows = list(waits.followed(learner, end=4, every=2))
-    assert [row["step"] for row in rows] == [0, 2, 4] and set(rows[0]) == {"step", *waits.PLACES}
+    rows = list(delays.followed(learner, end=4, every=2))
+    assert [row["step"] for row in rows] == [0, 2, 4] and set(rows[0]) == {"step", *delays.PLACES}
 
 
 def test_shipped_rows_are_those_of_the_shipped_run(run, by_name):
-    table, mixture = waits.load_release(), history.HistoryProblems.draw(run.split).mixture
-    row = waits.release_row(run.weights(8900), mixture, by_name)
+    table, mixture = delays.load_release(), history.HistoryProblems.draw(run.split).mixture
+    row = delays.release_row(run.weights(8900), mixture, by_name)
     for column, value in row.items():
         assert table.loc[8900, column] == pytest.approx(value, rel=5e-3, abs=2e-3 if "right" in column else 1e-6), column
-    past, branches = history.load_history("seed-42")["accuracy"], waits.load_waits()
-    assert set(branches.branch) == set(waits.BRANCHES)
-    for place in waits.PLACES:
+    past, branches = history.load_history("seed-42")["accuracy"], delays.load_branches()
+    assert set(branches.branch) == set(delays.BRANCHES)
+    for place in delays.PLACES:
         start = branches[(branches.branch == "unchanged") & (branches.step == 3000)][place]
         assert (start - past.loc[3000, place]).abs().max() < 0.007
 
 
 def test_losses_along_a_lever_are_those_of_the_nudged_network():
-    table = waits.nudged_losses(WEIGHTS, TOKENS, 2, "own", torch.tensor([0.0, 1.5]))
-    logits = waits.nudged(WEIGHTS, TOKENS, own=1.5 * torch.eye(V)[2])
+    table = delays.nudged_losses(WEIGHTS, TOKENS, 2, "own", torch.tensor([0.0, 1.5]))
+    logits = delays.nudged(WEIGHTS, TOKENS, own=1.5 * torch.eye(V)[2])
     assert table.loc[1.5, "loss"] == pytest.approx(cross_entropy(logits, ANSWERS).item())
     assert table.loc[0.0, "right"] == pytest.approx((trace(WEIGHTS, TOKENS).logits[:, -1].argmax(1) == ANSWERS).float().mean())
 
 
 def test_self_reading_is_that_of_the_shipped_weights():
-    run, table = load_run("seed-0"), waits.load_self_reading()
-    weights, tokens = run.weights(waits.READ_AT[0]), variable_tokens(run)
-    found = waits.self_reading(weights, tokens)
+    run, table = load_run("seed-0"), delays.load_self_reading()
+    weights, tokens = run.weights(delays.READ_AT[0]), variable_tokens(run)
+    found = delays.self_reading(weights, tokens)
     assert table.loc[0, list(found)].to_dict() == pytest.approx(found, abs=2e-3)
     last = trace(weights, tokens[10, 1]).pattern[:, 1, 15, 14]
     assert table.loc[0, "k"] == pytest.approx(float(last.mean()), abs=2e-3)
@@ -213,14 +213,14 @@ def test_self_reading_is_that_of_the_shipped_weights():
 
 def test_released_waits_for_both():
     rows = {"branch": "x", "batches": 0, "step": [3000, 3100, 3200, 3300], "k right": [0, 1, 1, 1], "l right": [0, 0, 1, 1]}
-    table = waits.pd.DataFrame(rows)
-    assert waits.released(table, 0.7).tolist() == [200]
-    assert waits.released(table.assign(**{"l right": 0.0}), 0.7).isna().all()
+    table = delays.pd.DataFrame(rows)
+    assert delays.released(table, 0.7).tolist() == [200]
+    assert delays.released(table.assign(**{"l right": 0.0}), 0.7).isna().all()
 
 
 def test_the_branches_of_other_seeds_leave_where_the_runs_stood():
-    for seed, start in waits.OTHER_STARTS.items():
+    for seed, start in delays.OTHER_STARTS.items():
         past = history.load_history(f"seed-{seed}")["accuracy"]
-        first = waits.load_other_waits().query(f"seed == {seed} and step == {start}")
+        first = delays.load_other_seeds().query(f"seed == {seed} and step == {start}")
         assert list(first.branch) == ["itself", "read", "aside"]
         assert abs(float(first["k left"].iloc[2]) - past.loc[start, "k left"]) < 0.5

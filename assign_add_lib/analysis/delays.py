@@ -281,7 +281,7 @@ def branched(state: Path, branch: Branch, batches: int = 0, end: int = 10_000, s
     return pd.DataFrame(followed(learner, end, keeper=keeper))
 
 
-def load_waits() -> pd.DataFrame:
+def load_branches() -> pd.DataFrame:
     """The shipped rows of all branches: branch, batches, step and the accuracy of the four late places."""
     return pd.read_csv(shipped_file("history/waits.csv"))
 
@@ -291,7 +291,7 @@ def load_aside() -> pd.DataFrame:
     return pd.read_csv(shipped_file("history/waits-aside.csv"))
 
 
-def load_other_waits() -> pd.DataFrame:
+def load_other_seeds() -> pd.DataFrame:
     """The shipped rows of the branches `itself`, `read` and `aside` of the seeds in `OTHER_STARTS`, with a column seed."""
     return pd.read_csv(shipped_file("history/waits-seeds.csv"))
 

@@ -4,8 +4,8 @@ import pandas as pd
 import torch
 
 from assign_add_lib import load_run
-from assign_add_lib.analysis import reading
-from assign_add_lib.analysis.reading import between, drawn_from, favouring
+from assign_add_lib.analysis import uneven
+from assign_add_lib.analysis.uneven import between, drawn_from, favouring
 from assign_add_lib.sampling import training_population
 
 from .recipe import Files, text_of
@@ -15,9 +15,9 @@ from .recipe import Files, text_of
 def doubles() -> Files:
     """1500 steps of seed 42's whole network from step 2500 on in each arm; 600 steps of seed 0's from 2000 on in two arms."""
     rows = []
-    for seed, step, steps, arms in ((42, 2500, 1500, reading.ARMS), (0, 2000, 600, ("clean, uneven", "half and half"))):
+    for seed, step, steps, arms in ((42, 2500, 1500, uneven.ARMS), (0, 2000, 600, ("clean, uneven", "half and half"))):
         for name in arms:
-            found = reading.trained_on(load_run(f"seed-{seed}"), step, reading.ARMS[name], steps)
+            found = uneven.trained_on(load_run(f"seed-{seed}"), step, uneven.ARMS[name], steps)
             rows += [{"seed": seed, "arm": name} | row for row in found]
     return {"data/history/doubles.csv": text_of(pd.DataFrame(rows).round(4), digits=None)}
 
@@ -30,7 +30,7 @@ def module() -> Files:
     sides = (torch.rand(1000, generator=torch.Generator().manual_seed(2)) < 0.5).float()
 
     def shares(step):
-        more = reading.larger_share(run.weights(step), tokens)
+        more = uneven.larger_share(run.weights(step), tokens)
         return sides * more + (1 - sides) * (1 - more)
 
     held_out = (~run.split.train_pairs.diagonal()).nonzero().flatten()
@@ -49,8 +49,8 @@ def module() -> Files:
     }
     rows = []
     for name, (step, read, steps) in arms.items():
-        logits = reading.module_trained_on(run, step, read, steps=steps)
+        logits = uneven.module_trained_on(run, step, read, steps=steps)
         right = logits.argmax(2).diagonal() == 2 * torch.arange(len(logits)) % len(logits)
-        found = reading.tally(logits, run.split) | {"of the ten wrong": (~right[held_out[::2]]).sum().item()}
+        found = uneven.tally(logits, run.split) | {"of the ten wrong": (~right[held_out[::2]]).sum().item()}
         rows.append({"reading": name, "from": step, "steps": steps} | found)
     return {"data/history/module.csv": text_of(pd.DataFrame(rows).round(4), digits=None)}

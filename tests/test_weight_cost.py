@@ -5,7 +5,7 @@ import math
 import torch
 
 from assign_add_lib import handmade, last_logits
-from assign_add_lib.analysis.cost import balanced, cost, in_coordinates
+from assign_add_lib.analysis.weight_cost import balanced, cost, in_coordinates
 from assign_add_lib.circuits import OV, QK
 from assign_add_lib.sampling import training_population
 from assign_add_lib.task import Split
