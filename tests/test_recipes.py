@@ -127,7 +127,7 @@ def test_branches_are_those_of_the_shipped_tables_in_their_order(make, keys, tmp
     def branched(start, *_):
         return pd.DataFrame([{"step": start, **places}])
 
-    for module_of_it in (branches.waits, branches.laboratory):
+    for module_of_it in (branches.delays, branches.laboratory):
         monkeypatch.setattr(module_of_it, "branched", branched)
     monkeypatch.setattr(branches, "FOLDER", tmp_path)
     monkeypatch.setattr(branches, "ROOT", tmp_path)

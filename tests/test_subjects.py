@@ -12,7 +12,7 @@ from small import SIZES, random_weights
 
 from assign_add_lib import Split, Task
 from assign_add_lib.circuits import position_scores, qk_table
-from assign_add_lib.claims import evidence
+from assign_add_lib.claims import subjects
 from assign_add_lib.claims.subjects import Subject, Sweep
 
 
@@ -27,14 +27,14 @@ def record(**columns):
 def test_order_and_spread_of_arrivals():
     run = record(first=[0, 1, 1, 1, 1, 1, 1], then=[0, 0, 0, 0, 1, 1, 1], never=[0] * 7)
     pairs = [("first", "then"), ("then", "first"), ("first", "never")]
-    assert [evidence.order(*pair, (0.5, 0.9))(run) for pair in pairs] == [300, -300, math.inf]
-    assert math.isnan(evidence.order("never", "never", (0.5, 0.9))(run))
-    assert evidence.spread_of_arrivals({"then": 0.5, "first": 0.5})(run) == 300
+    assert [subjects.order(*pair, (0.5, 0.9))(run) for pair in pairs] == [300, -300, math.inf]
+    assert math.isnan(subjects.order("never", "never", (0.5, 0.9))(run))
+    assert subjects.spread_of_arrivals({"then": 0.5, "first": 0.5})(run) == 300
 
 
 def test_below_the_shortcut_looks_from_step_500_to_the_spike():
     apart = [9.0] * 5 + [0.1, 0.2, 0.3, 0.4, 0.5] + [9.0] * 4
-    assert evidence.below_shortcut(record(**{"1-var train": [0.0] * 9 + [1.0] * 5, "1-var var-restricted": apart})) == 0.3
+    assert subjects.below_shortcut(record(**{"1-var train": [0.0] * 9 + [1.0] * 5, "1-var var-restricted": apart})) == 0.3
 
 
 def spiking(before, restricted, **columns):
@@ -46,17 +46,17 @@ def spiking(before, restricted, **columns):
 
 def test_before_the_spike_is_the_last_step_below():
     run = spiking(7, 30, x=list(range(40)))
-    assert run.first_spike == 600 and evidence.before_the_spike("x")(run) == 6
+    assert run.first_spike == 600 and subjects.before_the_spike("x")(run) == 6
     never = record(**{"1-var train": [0.1] * 9})
-    assert math.isnan(evidence.before_the_spike("1-var train")(never)) and math.isnan(evidence.constant_before_the_spike(never))
+    assert math.isnan(subjects.before_the_spike("1-var train")(never)) and math.isnan(subjects.constant_before_the_spike(never))
 
 
 @pytest.mark.parametrize(("heights", "found"), [((0.9, 0.85, 0.8), 3), ((0.9, 1.0, 0.99), 2), ((0.79, 0.995, 1.0), 0)])
 def test_plateaus_are_medians_between_the_spikes(heights, found):
-    columns = {name: [0.0] * 7 + [height] * 23 + [1.0] * 10 for name, height in zip(evidence.ROUTING, heights)}
-    assert evidence.on_the_plateau(spiking(7, 30, **columns)) == found
-    flat = {name: [0.9] * 22 for name in evidence.ROUTING}
-    assert math.isnan(evidence.on_the_plateau(spiking(7, 12, **flat)))
+    columns = {name: [0.0] * 7 + [height] * 23 + [1.0] * 10 for name, height in zip(subjects.ROUTING, heights)}
+    assert subjects.on_the_plateau(spiking(7, 30, **columns)) == found
+    flat = {name: [0.9] * 22 for name in subjects.ROUTING}
+    assert math.isnan(subjects.on_the_plateau(spiking(7, 12, **flat)))
 
 
 def test_constants_part_of_the_attention_on_two_operands():
@@ -70,10 +70,10 @@ def test_constants_part_of_the_attention_on_two_operands():
         for name in (task.variable_names[index] for index in run.split.variables(side)):
             number, variable = score["numbers"] + score[f"position {there}"], score[name] + score[f"position {here}"]
             parts.append(1 / (1 + math.exp(variable - number)))
-    assert len(parts) == 20 and evidence.constant_before_the_spike(run) == pytest.approx(np.mean(parts))
-    assert sorted(evidence.constant_parts(run)) == pytest.approx(sorted(parts))
+    assert len(parts) == 20 and subjects.constant_before_the_spike(run) == pytest.approx(np.mean(parts))
+    assert sorted(subjects.constant_parts(run)) == pytest.approx(sorted(parts))
     run.history.loc[500] = 9.0
-    assert evidence.constant_parts(run, 100).tolist() == [0.5] * 20
+    assert subjects.constant_parts(run, 100).tolist() == [0.5] * 20
 
 
 PLACES = {"trained": ["c left", "c right", "a left", "k right"], "untrained": ["a right", "k left"]}
@@ -86,10 +86,10 @@ def arrivals(*steps):
 
 def test_last_places():
     run = arrivals(100, 900, 300, 200, 700, 1000)
-    assert (evidence.restricted_last(run), evidence.one_by_one(run), evidence.last_place(run)) == (700, 200, "k right")
-    assert evidence.last_place(arrivals(1, 2, 2, 2, 2, 2)) == "a right"
-    assert evidence.restricted_last(arrivals(1, 1, 5, 4, 3, 2)) == 0
-    assert evidence.restricted_last(arrivals(1, math.inf, 5, 4, 3, 2)) == math.inf
+    assert (subjects.restricted_last(run), subjects.one_by_one(run), subjects.last_place(run)) == (700, 200, "k right")
+    assert subjects.last_place(arrivals(1, 2, 2, 2, 2, 2)) == "a right"
+    assert subjects.restricted_last(arrivals(1, 1, 5, 4, 3, 2)) == 0
+    assert subjects.restricted_last(arrivals(1, math.inf, 5, 4, 3, 2)) == math.inf
 
 
 def test_score_of_the_last_variable_against_the_others():
@@ -99,15 +99,15 @@ def test_score_of_the_last_variable_against_the_others():
     history = pd.concat({"score": pd.DataFrame(score, steps), "accuracy": pd.DataFrame(accuracy, steps)}, axis=1)
     arrived, task = pd.Series({"a left": 0.0, "b right": 1500.0}), SimpleNamespace(variable_names="abc")
     run = SimpleNamespace(history=history, place_arrivals=arrived, task=task)
-    assert evidence.score_rises(run) == pytest.approx(0.8 * (2.0 - 0.9))  # from 1400 - 500 to 1500 + 500
+    assert subjects.score_rises(run) == pytest.approx(0.8 * (2.0 - 0.9))  # from 1400 - 500 to 1500 + 500
     run.history[("accuracy", "b right")] = 0.0
-    assert math.isnan(evidence.score_rises(run))
+    assert math.isnan(subjects.score_rises(run))
 
 
 def test_sweep():
     sweep = Sweep(pd.Series({0.5: 0.95, 0.1: 0.2, 0.3: 0.92, 0.2: 0.91, 0.25: 0.5}))
-    assert [evidence.enough(level)(sweep) for level in (0.9, 0.1, 0.96)] == [0.3, 0.1, math.inf]
-    assert evidence.gain(sweep) == pytest.approx(0.75)
+    assert [subjects.enough(level)(sweep) for level in (0.9, 0.1, 0.96)] == [0.3, 0.1, math.inf]
+    assert subjects.gain(sweep) == pytest.approx(0.75)
 
 
 @pytest.fixture(scope="module", params=range(1, 3))
@@ -123,34 +123,34 @@ def test_table_of_layer_1_cell_by_cell(small):
     position = task.d_vocab
     row = S[task.equal][position:]
     rest = max(value for place, value in enumerate(row) if place not in (task.left, task.right))
-    assert evidence.equal_prefers_operands(small) == pytest.approx(min(row[task.left], row[task.right]) - rest)
+    assert subjects.equal_prefers_operands(small) == pytest.approx(min(row[task.left], row[task.right]) - rest)
     things = [*range(task.n_numbers), task.pad]
     for queries, rows in (("numbers", range(task.n_numbers)), ("positions", range(position, position + task.room))):
         good = [min(S[i][task.first_variable : task.d_vocab]) > max(S[i][t] for t in things) for i in rows]
-        assert evidence.prefers_variables(queries)(small) == pytest.approx(sum(good) / len(good))
+        assert subjects.prefers_variables(queries)(small) == pytest.approx(sum(good) / len(good))
 
 
 def test_position_table_cell_by_cell(small):
     P = position_scores(small.weights).numpy()
     n = len(P)
     ups = [np.mean([P[i, j + 1] - P[i, j] for i in range(j + 1, n)]) > 0 for j in range(n - 2)]
-    assert evidence.grows_to_the_right(small) == pytest.approx(np.mean(ups))
+    assert subjects.grows_to_the_right(small) == pytest.approx(np.mean(ups))
     pairs = [np.corrcoef(P[i], P[j])[0, 1] for i in range(n) for j in range(i)]
-    assert evidence.rows_alike(small) == pytest.approx(np.mean(pairs))
+    assert subjects.rows_alike(small) == pytest.approx(np.mean(pairs))
 
 
 def test_cosines_of_the_own_pair_and_of_the_control(small):
     N = small.task.n_numbers
     for site in ("MLP input", "layer 2"):
-        ours, own, other = evidence.cosines(small, site)
+        ours, own, other = subjects.cosines(small, site)
         matched, mixed = (np.mean([1 - cosine(*each) for each in zip(ours, theirs)]) for theirs in (own, other))
-        assert evidence.matched(site)(small) == pytest.approx(matched)
-        assert evidence.cosine_gap(site)(small) == pytest.approx(matched - mixed)
+        assert subjects.matched(site)(small) == pytest.approx(matched)
+        assert subjects.cosine_gap(site)(small) == pytest.approx(matched - mixed)
     order = torch.randperm(small.size, generator=torch.Generator().manual_seed(2))
     x, y = small.pairs
     number = small.weights.W_E[:N] @ small.weights.W_V[1] @ small.weights.W_O[1]
     torch.testing.assert_close(other, number[x] + number[y[order]], check_dtype=False)
-    own, other = evidence.cosines(small, "MLP input")[1:]
+    own, other = subjects.cosines(small, "MLP input")[1:]
     assert torch.equal(other, own[order])
 
 
@@ -167,6 +167,6 @@ def test_misses_that_are_no_held_out_doubles():
     missed = torch.zeros(4, 4, dtype=torch.bool)
     missed[1, 1] = True
     run = SimpleNamespace(missed=missed, split=SimpleNamespace(held_out_pairs=held_out))
-    assert evidence.other_misses(run) == 0
+    assert subjects.other_misses(run) == 0
     missed[0, 2] = missed[3, 3] = True  # held out, no double; a double, not held out
-    assert evidence.other_misses(run) == 2
+    assert subjects.other_misses(run) == 2

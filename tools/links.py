@@ -14,8 +14,7 @@ import nbformat
 NUMBERED = re.compile(r"(?P<kind>chapters|evidence)/(?P<number>\d+)_")
 MARK = re.compile(
     r"""
-      ^(?P<fence>`{3,})(?!\{)(?s:.*?)^(?P=fence)$  # a listing
-    | (?P<ticks>`{2,}).+?(?P=ticks)
+      (?P<ticks>`{2,}).+?(?P=ticks)
     | ^\((?P<label>[a-z][a-z\d-]*)\)=\n+(?=\#\#[ ])
     | ^\#\#[ ](?P<section>.+)$
     | ^\#[ ](?P<title>.+)$
@@ -71,6 +70,21 @@ def texts_of(path: Path) -> list[str]:
     ]
 
 
+def without_listings(text: str) -> str:
+    """A text without what stands in fences that are no directive's."""
+    kept, opened = [], []  # fences, and whether they are a listing's
+    for line in text.splitlines():
+        fence, said = re.match(r"(`{3,})?(.*)", line).groups()
+        listing = opened and opened[-1][1]
+        if fence and opened and fence == opened[-1][0] and not said:
+            opened.pop()
+        elif fence and not listing:
+            opened.append((fence, not said.startswith("{")))
+        elif not listing:
+            kept.append(line)
+    return "\n".join(kept)
+
+
 def anchor_of(label: str, earlier: int) -> str:
     """The id of a place that asks for a section, as so many before it on its page do."""
     return f"asks-{label}" + (f"-{earlier + 1}" if earlier else "")
@@ -91,7 +105,7 @@ def read_links(root: Path, pages: dict[str, Path]) -> Links:
     for page, path in (evidence_there | pages).items():
         numbered, title, section, label, place = NUMBERED.match(page), "", "", None, 0
         evidence = numbered and numbered["kind"] == "evidence"
-        for found in MARK.finditer("\n\n".join(texts_of(path))):
+        for found in MARK.finditer("\n\n".join(map(without_listings, texts_of(path)))):
             if found["label"]:
                 label = found["label"]
             elif found["title"]:

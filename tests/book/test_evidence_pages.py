@@ -86,7 +86,7 @@ def test_plain_notebooks_lead_to_the_section_and_back(asked, names):
         assert re.search(rf"(?m)^## {names[label].removeprefix('Evidence ')} .*\n\n{back}", evidence)
 
 
-def test_a_page_without_a_number_and_a_caption_can_ask_too(tmp_path):
+def test_captions_boxes_and_pages_without_a_number_ask_and_listings_do_not(tmp_path):
     caption = {"figure": {"caption": "What {evidence}`place` draws.", "name": "fig"}}
     notebooks = {
         "chapters/05_one": [new_markdown_cell("# One\n\n## Break it"), new_code_cell("", metadata={"mystnb": caption})],
@@ -96,6 +96,8 @@ def test_a_page_without_a_number_and_a_caption_can_ask_too(tmp_path):
     for page, cells in notebooks.items():
         files[page].parent.mkdir()
         nbformat.write(new_notebook(cells=cells), files[page])
-    files["intro"].write_text("# A book\n\nIt begins with {evidence}`place`.\n")
-    places = read_links(tmp_path, files).places["place"]
-    assert {(place.whole, place.section) for place in places} == {("Chapter 5", "Break it"), ("A book", "")}
+    asks = "# A book\n\n```{note}\nFirst {evidence}`place`.\n```\n\nThen {evidence}`place`.\n\n```\nas {evidence}`code`\n```\n\nLast {evidence}`place`.\n"
+    files["intro"].write_text(asks)
+    places = read_links(tmp_path, files).places
+    assert places.keys() == {"place"}
+    assert [(place.whole, place.section) for place in places["place"]] == [("Chapter 5", "Break it"), *[("A book", "")] * 3]
