@@ -96,7 +96,8 @@ def test_captions_boxes_and_pages_without_a_number_ask_and_listings_do_not(tmp_p
     for page, cells in notebooks.items():
         files[page].parent.mkdir()
         nbformat.write(new_notebook(cells=cells), files[page])
-    asks = "# A book\n\n```{note}\nFirst {evidence}`place`.\n```\n\nThen {evidence}`place`.\n\n```\nas {evidence}`code`\n```\n\nLast {evidence}`place`.\n"
+    boxed, listed = "```{note}\nFirst {evidence}`place`.\n```\n\n", "```\nas {evidence}`code`\n```\n\n"
+    asks = f"# A book\n\n{boxed}Then {{evidence}}`place`.\n\n{listed}Last {{evidence}}`place`.\n"
     files["intro"].write_text(asks)
     places = read_links(tmp_path, files).places
     assert places.keys() == {"place"}
