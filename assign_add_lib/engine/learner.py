@@ -55,6 +55,7 @@ class Config:
     steps: int
     log_every: int  # steps between rows of metrics, and between saved states
     checkpoint_every: int  # steps between kept weights; a multiple of log_every
+    told: Sequence[str] = ()  # settings that the config's `name` tells, where it has one
 
     def __post_init__(self):
         for name, kind in get_type_hints(type(self)).items():
@@ -129,9 +130,12 @@ class Config:
         return values | {name: value for part in parts for name, value in part.items()}
 
     def label(self, varied: Sequence[str] = ()) -> str:
-        """What to call the run among others from which it differs in the settings `varied`: `seed-1_r-0.3`."""
-        settings = self.flat()
-        return "_".join(f"{name}-{settings[name]}" for name in varied) or "run"
+        """What to call the run among others from which it differs in the settings `varied`: `seed-1_r-0.3`.
+
+        A config whose name tells some settings begins with this name, and leaves these out.
+        """
+        settings, named = self.flat(), [self.name] if self.told else []
+        return "_".join([*named, *(f"{name}-{settings[name]}" for name in varied if name not in self.told)]) or "run"
 
 
 class Diverged(ValueError):

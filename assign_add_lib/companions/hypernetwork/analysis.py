@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from .data import CONTEXT, MODULES, WEAKEST, Tasks, Teacher, mix
+from .data import CONTEXT, MODULES, WEAKEST, Support, Tasks, Teacher, mix
 from .model import Bottleneck
 
 Executor = Callable[[Tensor, Tensor], Tensor]  # from codes (task, MODULES) and inputs (task, n, INPUTS) to answers
@@ -110,7 +110,7 @@ def kernel_answers(tasks: Tasks, strength: float) -> Tensor:
     return relu_kernel(tasks.queries[0], x) @ torch.linalg.solve(inner.double(), y.double()).float()
 
 
-def bank(support: list[tuple[int, ...]], grid: int = 9) -> Tensor:
+def bank(support: Support, grid: int = 9) -> Tensor:
     """Codes (task, MODULES) that cover a support: every combination, each active module on a grid over [WEAKEST, 1]."""
     levels = torch.linspace(WEAKEST, 1, grid)
     codes = []
@@ -120,7 +120,7 @@ def bank(support: list[tuple[int, ...]], grid: int = 9) -> Tensor:
     return torch.cat(codes)
 
 
-def nearest_codes(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, chunk: int = 64) -> Tensor:
+def nearest_codes(teacher: Teacher, support: Support, tasks: Tasks, chunk: int = 64) -> Tensor:
     """Code (task, MODULES) of the teacher's own task of the support that fits each task's examples best."""
     known = bank(support)
     W = mix(known, teacher.modules)  # (known, HIDDEN, INPUTS)
@@ -131,13 +131,13 @@ def nearest_codes(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks
     return known[torch.cat(chosen)]
 
 
-def beyond(codes: Tensor, support: list[tuple[int, ...]]) -> Tensor:
+def beyond(codes: Tensor, support: Support) -> Tensor:
     """Squared length (task,) of what is left of codes (task, MODULES) without the modules of the nearest combination."""
     outside = torch.stack([torch.ones(MODULES).index_fill(0, torch.tensor(modules), 0) for modules in support])
     return (codes.square() @ outside.T).amin(1)
 
 
-def bent_codes(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, start: Tensor, pull: float) -> Tensor:
+def bent_codes(teacher: Teacher, support: Support, tasks: Tasks, start: Tensor, pull: float) -> Tensor:
     """Control: codes (task, MODULES) for the teacher's own modules that fit the examples and stay near the support.
 
     From `start` on, by the sum of squared errors plus `pull` times the squared distance from the support.
@@ -151,12 +151,7 @@ def bent_codes(teacher: Teacher, support: list[tuple[int, ...]], tasks: Tasks, s
 
 
 def blends(
-    teacher: Teacher,
-    support: list[tuple[int, ...]],
-    tasks: Tasks,
-    strengths: tuple[float, ...],
-    chunk: int = 64,
-    fitted: int = CONTEXT,
+    teacher: Teacher, support: Support, tasks: Tasks, strengths: tuple[float, ...], chunk: int = 64, fitted: int = CONTEXT
 ) -> Tensor:
     """Control: answers (strength, task, questions, OUTPUTS) of the sum of seen tasks that fits the examples best, by ridge.
 

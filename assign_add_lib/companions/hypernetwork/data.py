@@ -18,6 +18,7 @@ ACTIVE = 2  # modules that a task mixes at most
 WEAKEST = 0.5  # an active module's strength is uniform on [WEAKEST, 1]
 
 Pair = tuple[int, int]
+Support = list[tuple[int, ...]]  # combinations of modules
 SINGLES = [(module,) for module in range(MODULES)]
 PAIRS = list(combinations(range(MODULES), 2))
 COMBINATIONS = SINGLES + PAIRS
@@ -33,7 +34,7 @@ def _same_half(pair: Pair) -> bool:
     return pair[0] // 4 == pair[1] // 4
 
 
-SUPPORTS: dict[str, list[tuple[int, ...]]] = {
+SUPPORTS: dict[str, Support] = {
     # every module meets every other through a chain of pairs
     "connected": SINGLES + [pair for pair in PAIRS if ring_distance(pair) <= 2],
     # two halves that never meet
@@ -99,7 +100,7 @@ class Teacher:
         """The same teacher on a device."""
         return Teacher(self.modules.to(device), self.readout.to(device))
 
-    def sample(self, support: list[tuple[int, ...]], n: int, generator: torch.Generator, queries: int = QUERIES) -> Tasks:
+    def sample(self, support: Support, n: int, generator: torch.Generator, queries: int = QUERIES) -> Tasks:
         """n tasks whose modules are drawn from the combinations of a support, all equally often."""
         random = {"generator": generator, "device": generator.device}
         active = torch.tensor([[float(module in modules) for module in range(MODULES)] for modules in support])

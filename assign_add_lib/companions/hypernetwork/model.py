@@ -6,7 +6,7 @@ mixes learned modules into a task network that answers.  `mlp` has the same bott
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import pad, scaled_dot_product_attention
 
 from .data import HIDDEN, INPUTS, MODULES, OUTPUTS, execute, mix
 
@@ -48,10 +48,9 @@ class Transformer(nn.Module):
     def residuals(self, context: tuple[Tensor, Tensor], asked: Tensor) -> list[Tensor]:
         """The residual stream (task, tokens, d_model) before the first layer and after each."""
         x, y = context
-        resid = self.embed(torch.cat([x, y, torch.zeros_like(y[..., :1])], 2))
+        resid = self.embed(pad(torch.cat([x, y], 2), (0, 1)))
         if self.summary is None:
-            padding = asked.new_zeros(*asked.shape[:2], OUTPUTS)
-            rest = self.embed(torch.cat([asked, padding, torch.ones_like(padding[..., :1])], 2))
+            rest = self.embed(pad(pad(asked, (0, OUTPUTS)), (0, 1), value=1))
         else:
             rest = self.summary.expand(len(x), 1, -1)
         stream = [torch.cat([resid, rest], 1)]

@@ -1,6 +1,5 @@
 """Training the arms: AdamW on fresh tasks, written down as every run of this book is."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -37,6 +36,8 @@ class ArmConfig(Config):
     log_every: int = 200
     checkpoint_every: int = 4000
 
+    told = ("arm", "support", "structured", "given_code", "seed")
+
     def __post_init__(self):
         super().__post_init__()
         self.at_least(1, "batch_size", "warm_up", "d_model", "layers", "heads")
@@ -58,11 +59,6 @@ class ArmConfig(Config):
         """What the run is called: arm, support, what is special about it, and the seed."""
         special = ["given-code"] * self.given_code + ["unstructured"] * (not self.structured)
         return "-".join([self.arm, self.support, *special, str(self.seed)])
-
-    def label(self, varied: Sequence[str] = ()) -> str:
-        """The run's name, and what else is varied."""
-        others = [each for each in varied if each not in ("arm", "support", "structured", "given_code", "seed")]
-        return "_".join([self.name, *([super().label(others)] if others else [])])
 
     def network(self) -> nn.Module:
         """The untrained network."""

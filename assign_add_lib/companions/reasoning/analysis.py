@@ -14,9 +14,8 @@ from .data import FACTORS, FAN_IN, Graphs, Vocabulary, write
 from .model import Alter, Layer, Network, iterate, passed_on, run
 from .training import TOKENS_PASS, at_definitions, iterations
 
-HEADS_READ = (
-    "blocks.{}.attn.hook_z"  # the site of what the heads of a layer, counted from 0, read: (graph, position, head, d_head)
-)
+# the site of what the heads of a layer, counted from 0, read: (graph, position, head, d_head)
+HEADS_READ = "blocks.{}.attn.hook_z"
 MENTIONS = ("all", "own", "other")  # which of them layer 1 does not read
 
 

@@ -83,9 +83,12 @@ class Graphs(NamedTuple):
         total = torch.where((there & (given == empty)).any(2), empty, total)
         return torch.where(self.leaf, self.numbers, total)
 
-    def states(self, iterations: int | None = None) -> Tensor:
-        """The values after 0, 1, ... iterations, (iterations + 1, graph, node); by default until all graphs are solved."""
-        held = [torch.full_like(self.numbers, self.vocabulary.empty)]
+    def states(self, iterations: int | None = None, start: Tensor | None = None) -> Tensor:
+        """The values after 0, 1, ... iterations, (iterations + 1, graph, node); by default until all graphs are solved.
+
+        They begin with none, or with those given, (graph, node).
+        """
+        held = [torch.full_like(self.numbers, self.vocabulary.empty) if start is None else start]
         for _ in range(int(self.depth.max()) if iterations is None else iterations):
             held.append(self.step(held[-1]))
         return torch.stack(held)

@@ -88,10 +88,8 @@ def errors(seed: ReasoningSeed, arm: str) -> Numbers:
     }
     found |= {(f"adding {many}", "share wrong of its own"): fraction(own[adds == many]) for many in range(FAN_IN + 1)}
     without_one = (numbers.sum(2, keepdim=True) - numbers) % modulus
-    for many, words, saying in (
-        (1, "twice", held == 2 * numbers[..., 0] % modulus),
-        (3, "two of three", (held[..., None] == without_one).any(2)),
-    ):
+    twice, two = held == 2 * numbers[..., 0] % modulus, (held[..., None] == without_one).any(2)
+    for many, words, saying in ((1, "twice", twice), (3, "two of three", two)):
         number = own & (held != empty) & (adds == many)
         found |= {(f"adding {many}", "number"): number.sum(), (f"adding {many}", words): (number & saying).sum()}
     return found
@@ -134,10 +132,7 @@ def made_wrong(seed: ReasoningSeed, arm: str, graphs: Graphs, percent: int, at: 
     Of the `rule`, what follows by `Graphs.step`, which asks the definitions alone, from the wrong values of the corrected arm.
     """
     if arm == "rule":
-        states = [made_wrong(seed, "corrected", graphs, percent, at, 0)[0]]
-        for _ in range(more):
-            states.append(graphs.step(states[-1]))
-        return torch.stack(states)
+        return graphs.states(more, made_wrong(seed, "corrected", graphs, percent, at, 0)[0])
     network, generator = seed.network(arm), seed.generator(4_000_000)
     return torch.cat([disturbed(network, arm, each, at, percent / 100, more, generator) for each in pieces(graphs)], 1)
 

@@ -73,12 +73,11 @@ class ArmConfig(Config):
         """What the run is called: arm and seed."""
         return f"{self.arm}-{self.seed}"
 
-    def label(self, varied: Sequence[str] = ()) -> str:
-        """The run's name, and what else is varied, save the steps that the book gives its arm."""
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What the name tells: among it the steps, where they are those that the book gives the arm."""
         as_in_book = self.steps == self.checkpoint_every == STEPS[self.arm]
-        told = ("arm", "seed", *(("steps", "checkpoint_every") if as_in_book else ()))
-        others = [each for each in varied if each not in told]
-        return "_".join([self.name, *([super().label(others)] if others else [])])
+        return "arm", "seed", *(("steps", "checkpoint_every") if as_in_book else ())
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -93,9 +92,8 @@ class ArmConfig(Config):
             return Network(self.vocabulary, blocks, self.d_model, self.heads, self.d_mlp, self.mimetic)
 
 
-GRID = tuple(  # what each seed trains for the chapter
-    {"arm": [arm], "steps": [steps], "checkpoint_every": [steps]} for arm, steps in STEPS.items()
-)
+# what each seed trains for the chapter
+GRID = tuple({"arm": [arm], "steps": [steps], "checkpoint_every": [steps]} for arm, steps in STEPS.items())
 
 
 def written(arm: str, graphs: Graphs) -> Tokens:
@@ -129,9 +127,7 @@ class ArmLearner(ScheduledLearner):
     def __init__(self, config: ArmConfig, device: torch.device | str = "cpu"):
         self.network = config.network().to(device)
         tensors = dict(self.network.named_parameters())
-        optimizer = torch.optim.AdamW(
-            tensors.values(), config.lr, betas=(0.9, 0.98), weight_decay=config.weight_decay, fused=True
-        )
+        optimizer = torch.optim.AdamW(tensors.values(), config.lr, (0.9, 0.98), weight_decay=config.weight_decay, fused=True)
         super().__init__(config, tensors, optimizer, torch.Generator(device).manual_seed(BATCH_SEED + config.seed), device)
 
     def sample(self) -> Graphs:

@@ -6,6 +6,9 @@ answers about 0.88; the paper's own recipe, small, had stayed at 0.15 to 0.3; tw
 and of two lines three times more slowly.  Nothing was known of what goes on inside.  The paper's numbers are for 29 numbers.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import pandas as pd
 
 from ...engine.scoreboard import Claim
@@ -16,9 +19,8 @@ from .training import SHOTS, RuleConfig
 SOURCE = "rules"
 GROUP, PAPER = "Rules from examples", "2406.02550"
 GUESS = 1 / RuleConfig.p  # of all main arms
-FULL, UNMATCHED = "16_rules: The full runs", "16_rules: Where there is no match"
-WRONG = "16_rules: One example is wrong"
-INSIDE, WAVES = "16_rules: Inside: three steps to an answer", "16_rules: Waves of logarithms"
+FULL, UNMATCHED, WRONG = "The full runs", "Where there is no match", "One example is wrong"
+INSIDE, WAVES = "Inside: three steps to an answer", "Waves of logarithms"
 
 
 def sources() -> dict[str, dict[str, dict[str, pd.DataFrame]]]:
@@ -71,63 +73,59 @@ def _moved_by(answer: str, exchanged: str):
     return lambda tables: tables["exchanges"].loc["four layers", "other", exchanged].loc[1:, answer].max()
 
 
+def _row(origin: str, name: str, statement: str, measured: str, measure: Callable, level: float, where: str, **more) -> Claim:
+    """A claim of this group, under a heading of the chapter."""
+    return Claim(name, GROUP, origin, statement, measured, measure, level, of=SOURCE, where=f"16_rules: {where}", **more)
+
+
+_theirs, _ours = partial(_row, PAPER), partial(_row, "chapter 16")
+
 # fmt: off
 CLAIMS: tuple[Claim, ...] = (
-    Claim("unseen tasks by rule", GROUP, PAPER,
-          "With enough tasks in training, unseen tasks are solved from examples.",
-          f"four layers, unseen tasks, {SHOTS - 1} examples: way from a guess to what ratio matching answers of the same rows",
-          _share_of_ratio_matching("four layers"), 0.6, of=SOURCE, where=FULL),
-    Claim("the plain recipe memorises here", GROUP, "chapter 16",
-          "Without the plan over lines, a network of our size answers seen tasks and not unseen ones.",
-          f"plain, unseen tasks, {SHOTS - 1} examples",
-          _right("plain"), 0.3, at_most=True, of=SOURCE, where=FULL),
-    Claim("two layers suffice", GROUP, PAPER,
-          "Two layers are the least that solve unseen tasks: two do.",
-          f"two layers, unseen tasks, {SHOTS - 1} examples: way from a guess to ratio matching",
-          _share_of_ratio_matching("two layers"), 0.4, of=SOURCE, where=FULL),
-    Claim("one layer does not", GROUP, PAPER,
-          "Two layers are the least that solve unseen tasks: one does not.",
-          f"one layer, unseen tasks, {SHOTS - 1} examples: way from a guess to ratio matching",
-          _share_of_ratio_matching("one layer"), 0.2, at_most=True, of=SOURCE, where=FULL),
-    Claim("four layers above two", GROUP, PAPER,
-          "Deeper networks solve unseen tasks better.",
-          f"four layers less two layers, unseen tasks, {SHOTS - 1} examples",
-          _above_two_layers, 0.03, of=SOURCE, where=FULL),
-    Claim("two layers match ratios", GROUP, PAPER,
-          "Two layers do not combine examples: where no example is a multiple of the question, they guess.",
-          f"two layers, right of unseen tasks after {EXAMPLES} examples of which none is a multiple",
-          _without_match("two layers"), 0.25, at_most=True, of=SOURCE, where=UNMATCHED),
-    Claim("four layers combine examples", GROUP, PAPER,
-          "Four layers combine examples: they answer also where no example is a multiple of the question.",
-          f"four layers, right of unseen tasks after {EXAMPLES} examples of which none is a multiple",
-          _without_match("four layers"), 0.3, of=SOURCE, where=UNMATCHED),
-    Claim("generalisation fades", GROUP, PAPER,
-          "Deeper networks pass through a phase in which unseen tasks are solved best, and lose some of it.",
-          "four layers, unseen tasks: best step less last",
-          _faded, 0.05, of=SOURCE, where=FULL),
-    Claim("a wrong match is followed", GROUP, "chapter 16",
-          "The answer of the example that is a multiple of the question decides, times the factor.",
-          "four layers, share of right answers that move as ratio matching says once the match is wrong",
-          _wrong("the match", "moved"), 0.7, of=SOURCE, where=WRONG),
-    Claim("another wrong example is not", GROUP, "chapter 16",
-          "Other examples do not decide.",
-          "four layers, share of right answers that stay once another example is wrong",
-          _wrong("another", "kept"), 0.8, of=SOURCE, where=WRONG),
-    Claim("the match is read", GROUP, "chapter 16",
-          "A head lets the question read the example that is a multiple of it.",
-          "four layers, largest ratio over the heads: weight on the answer of a multiple, and of another direction",
-          _most_read, 3.0, of=SOURCE, where=INSIDE),
-    Claim("heads in waves of logarithms", GROUP, PAPER,
-          "What a head writes turns with the logarithms of x and y: circles of circles.",
-          "four layers, largest over the heads: share of the largest wave less what 95% of relabelled numbers stay below",
-          _above_null, 0.05, of=SOURCE, where=WAVES),
-    Claim("the factor moves with the question", GROUP, "chapter 16",
-          "Exchanged at some depth, the question's stream brings the other row's factor to this row's example.",
-          "four layers, share of exchanges at the question's y whose answer is c' z, at the best depth above the embedding",
-          _moved_by("c' z", "its y"), 0.3, of=SOURCE, where=INSIDE),
-    Claim("the answer moves with the match", GROUP, "chapter 16",
-          "Exchanged above the embedding, the stream at the match's z brings its answer, and the factor stays.",
-          "four layers, share of exchanges at the match's z whose answer is c z', at the best depth above the embedding",
-          _moved_by("c z'", "the match's z"), 0.5, of=SOURCE, where=INSIDE),
+    _theirs("unseen tasks by rule", "With enough tasks in training, unseen tasks are solved from examples.",
+        f"four layers, unseen tasks, {SHOTS - 1} examples: way from a guess to what ratio matching answers of the same rows",
+        _share_of_ratio_matching("four layers"), 0.6, FULL),
+    _ours("the plain recipe memorises here",
+        "Without the plan over lines, a network of our size answers seen tasks and not unseen ones.",
+        f"plain, unseen tasks, {SHOTS - 1} examples", _right("plain"), 0.3, FULL, at_most=True),
+    _theirs("two layers suffice", "Two layers are the least that solve unseen tasks: two do.",
+        f"two layers, unseen tasks, {SHOTS - 1} examples: way from a guess to ratio matching",
+        _share_of_ratio_matching("two layers"), 0.4, FULL),
+    _theirs("one layer does not", "Two layers are the least that solve unseen tasks: one does not.",
+        f"one layer, unseen tasks, {SHOTS - 1} examples: way from a guess to ratio matching",
+        _share_of_ratio_matching("one layer"), 0.2, FULL, at_most=True),
+    _theirs("four layers above two", "Deeper networks solve unseen tasks better.",
+        f"four layers less two layers, unseen tasks, {SHOTS - 1} examples", _above_two_layers, 0.03, FULL),
+    _theirs("two layers match ratios",
+        "Two layers do not combine examples: where no example is a multiple of the question, they guess.",
+        f"two layers, right of unseen tasks after {EXAMPLES} examples of which none is a multiple",
+        _without_match("two layers"), 0.25, UNMATCHED, at_most=True),
+    _theirs("four layers combine examples",
+        "Four layers combine examples: they answer also where no example is a multiple of the question.",
+        f"four layers, right of unseen tasks after {EXAMPLES} examples of which none is a multiple",
+        _without_match("four layers"), 0.3, UNMATCHED),
+    _theirs("generalisation fades",
+        "Deeper networks pass through a phase in which unseen tasks are solved best, and lose some of it.",
+        "four layers, unseen tasks: best step less last", _faded, 0.05, FULL),
+    _ours("a wrong match is followed", "The answer of the example that is a multiple of the question decides, times the factor.",
+        "four layers, share of right answers that move as ratio matching says once the match is wrong",
+        _wrong("the match", "moved"), 0.7, WRONG),
+    _ours("another wrong example is not", "Other examples do not decide.",
+        "four layers, share of right answers that stay once another example is wrong",
+        _wrong("another", "kept"), 0.8, WRONG),
+    _ours("the match is read", "A head lets the question read the example that is a multiple of it.",
+        "four layers, largest ratio over the heads: weight on the answer of a multiple, and of another direction",
+        _most_read, 3.0, INSIDE),
+    _theirs("heads in waves of logarithms", "What a head writes turns with the logarithms of x and y: circles of circles.",
+        "four layers, largest over the heads: share of the largest wave less what 95% of relabelled numbers stay below",
+        _above_null, 0.05, WAVES),
+    _ours("the factor moves with the question",
+        "Exchanged at some depth, the question's stream brings the other row's factor to this row's example.",
+        "four layers, share of exchanges at the question's y whose answer is c' z, at the best depth above the embedding",
+        _moved_by("c' z", "its y"), 0.3, INSIDE),
+    _ours("the answer moves with the match",
+        "Exchanged above the embedding, the stream at the match's z brings its answer, and the factor stays.",
+        "four layers, share of exchanges at the match's z whose answer is c z', at the best depth above the embedding",
+        _moved_by("c z'", "the match's z"), 0.5, INSIDE),
 )
 # fmt: on

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
 WAYS = ("rectangles", "random")  # of choosing the tasks of training
@@ -39,7 +39,7 @@ def line_of(pairs: Tensor, p: int) -> Tensor:
     return torch.where((x == 0) & (y == 0), -1, slope)
 
 
-def choose_tasks(p: int, n: int, way: str, generator: torch.Generator) -> Tensor:
+def choose_tasks(p: int, n: int, way: str, generator: Generator) -> Tensor:
     """n different tasks (n, 2) in order.
 
     At random, or by rectangles: a task (a, b) and new values x of a and y of b give the four tasks (a, b), (a, y), (x, b) and
@@ -110,7 +110,7 @@ class Rows(NamedTuple):
         return torch.cat([self.inputs, self.answers[..., None]], 2).flatten(1)
 
 
-def draw_inputs(rows: int, shots: int, p: int, allowed: Tensor, generator: torch.Generator, lines: int = 0) -> Tensor:
+def draw_inputs(rows: int, shots: int, p: int, allowed: Tensor, generator: Generator, lines: int = 0) -> Tensor:
     """Inputs (row, shot, 2), each one of those allowed (p * p,), drawn with replacement.
 
     With `lines`, the inputs of a row lie on so many lines through the origin, drawn for each row, and none is the origin;
@@ -130,34 +130,27 @@ def draw_inputs(rows: int, shots: int, p: int, allowed: Tensor, generator: torch
     return pairs[torch.multinomial(on[:, line] * allowed, shots, replacement=True, generator=generator)]
 
 
-def draw_tasks(rows: int, tasks: Tensor, generator: torch.Generator) -> Tensor:
+def draw_tasks(rows: int, tasks: Tensor, generator: Generator) -> Tensor:
     """A task for each row, (row, 2): each of those given (task, 2) as often as any other, but for a remainder."""
     order = torch.randperm(len(tasks), generator=generator, device=tasks.device)
     return tasks[order.repeat(-(-rows // len(tasks)))[:rows]]
 
 
 def draw_rows(
-    rows: int,
-    shots: int,
-    p: int,
-    tasks: Tensor,
-    allowed: Tensor,
-    generator: torch.Generator,
-    lines: int = 0,
-    asked: Tensor | None = None,
+    n: int, shots: int, p: int, tasks: Tensor, allowed: Tensor, generator: Generator, lines: int = 0, asked: Tensor | None = None
 ) -> Rows:
-    """Rows of examples of these tasks (task, 2) on allowed inputs (p * p,): see `draw_tasks` and `draw_inputs`.
+    """n rows of examples of these tasks (task, 2) on allowed inputs (p * p,): see `draw_tasks` and `draw_inputs`.
 
     With `asked` (p * p,), the last question of each row is one of these inputs, whatever the lines of the examples.
     """
-    drawn = draw_tasks(rows, tasks, generator)
+    drawn = draw_tasks(n, tasks, generator)
     if asked is None:
-        return Rows.solve(p, drawn, draw_inputs(rows, shots, p, allowed, generator, lines))
-    examples = draw_inputs(rows, shots - 1, p, allowed, generator, lines)
-    return Rows.solve(p, drawn, torch.cat([examples, draw_inputs(rows, 1, p, asked, generator)], 1))
+        return Rows.solve(p, drawn, draw_inputs(n, shots, p, allowed, generator, lines))
+    examples = draw_inputs(n, shots - 1, p, allowed, generator, lines)
+    return Rows.solve(p, drawn, torch.cat([examples, draw_inputs(n, 1, p, asked, generator)], 1))
 
 
-def draw_set(name: str, split: Split, rows: int, shots: int, generator: torch.Generator) -> Rows:
+def draw_set(name: str, split: Split, rows: int, shots: int, generator: Generator) -> Rows:
     """Rows of one of SETS: examples of the inputs of training, and a last question from these, or from the others."""
     tasks = split.unseen if name.startswith("unseen") else split.seen
     asked = ~split.shown if name.endswith("new inputs") else split.shown

@@ -1,8 +1,8 @@
 """Training on rows of examples: AdamW through the stages of a plan, written down as every run of this book is."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -59,6 +59,8 @@ class RuleConfig(Config):
     log_every: int = 500
     checkpoint_every: int = 11_000
 
+    told = ("plan", "depth", "p", "tasks", "way", "seed", "d_model", "steps", "checkpoint_every")
+
     def __post_init__(self):
         super().__post_init__()
         self.at_least(1, "warm_up", "d_model", "heads", "depth")
@@ -77,8 +79,7 @@ class RuleConfig(Config):
             raise ValueError(f"alpha must leave inputs to training and some to ask, as {self.alpha} of {self.p**2} does not")
         if min(self.lr, self.clip, self.std) <= 0:
             raise ValueError(f"lr, clip and std must be above 0, not {self.lr}, {self.clip} and {self.std}")
-        if self.weight_decay < 0:
-            raise ValueError(f"weight_decay must be at least 0, not {self.weight_decay}")
+        self.at_least(0, "weight_decay")
         if self.d_model % (2 * self.heads):
             raise ValueError(f"d_model ({self.d_model}) must be a multiple of twice the heads ({self.heads})")
 
@@ -87,12 +88,6 @@ class RuleConfig(Config):
         """What the run is called: plan, depth, numbers, tasks and seed."""
         random = "-random" * (self.way == "random")
         return f"{self.plan}-depth-{self.depth}-p-{self.p}-tasks-{self.tasks}{random}-{self.seed}"
-
-    def label(self, varied: Sequence[str] = ()) -> str:
-        """The run's name, and what else is varied."""
-        told = ("plan", "depth", "p", "tasks", "way", "seed", "d_model", "steps", "checkpoint_every")
-        others = [each for each in varied if each not in told]
-        return "_".join([self.name, *([super().label(others)] if others else [])])
 
     def draw_split(self) -> Split:
         """The tasks and inputs of training."""
@@ -106,12 +101,9 @@ class RuleConfig(Config):
 
     def stage(self, step: int) -> Stage:
         """The stage of the plan in which a step is taken; after the last step, the last."""
-        stages, until = PLANS[self.plan], 0.0
-        for each in stages:
-            until += each.share
-            if step < round(until * self.steps):
-                return each
-        return stages[-1]
+        stages = PLANS[self.plan]
+        ends = accumulate(each.share for each in stages)
+        return next((each for each, end in zip(stages, ends) if step < round(end * self.steps)), stages[-1])
 
 
 class RuleLearner(Learner):
@@ -124,9 +116,7 @@ class RuleLearner(Learner):
         self.split = config.draw_split().to(device)
         self.network = config.network().to(device)
         tensors = dict(self.network.named_parameters())
-        optimizer = torch.optim.AdamW(
-            tensors.values(), config.lr, betas=(0.9, 0.98), weight_decay=config.weight_decay, fused=True
-        )
+        optimizer = torch.optim.AdamW(tensors.values(), config.lr, (0.9, 0.98), weight_decay=config.weight_decay, fused=True)
         super().__init__(config, tensors, optimizer, torch.Generator(device).manual_seed(BATCH_SEED + config.seed), device)
 
     def sample(self, generator: torch.Generator) -> Rows:
