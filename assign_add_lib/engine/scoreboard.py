@@ -53,6 +53,16 @@ class Claim:
         return value <= self.level if self.at_most else value >= self.level
 
 
+def claims_of_chapter(chapter: str, group: str, origin: str, of: str, **common) -> Callable[..., Claim]:
+    """What makes a claim of a chapter, `16_toy`, of its own words and measure, and the heading under which it is measured."""
+
+    def claim(name: str, statement: str, measured: str, measure: Callable, level: float, heading: str, **more) -> Claim:
+        where = f"{chapter}: {heading}"
+        return Claim(name, group, origin, statement, measured, measure, level, of=of, where=where, **common, **more)
+
+    return claim
+
+
 def verdict(held: int, runs: int) -> str:
     """`held in all`, `held in most` (at least three quarters) or `not held`; ValueError for no runs.
 

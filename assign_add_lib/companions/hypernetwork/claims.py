@@ -9,10 +9,7 @@ floors, the probes read a token after the final layer norm, and "code legible be
 equally many questions.  No verdict on a level that was set beforehand changed with this.
 """
 
-from collections.abc import Callable
-from functools import partial
-
-from ...engine.scoreboard import Claim
+from ...engine.scoreboard import Claim, claims_of_chapter
 from .data import SUPPORTS
 from .seeds import SEEDS, ArmSeed
 from .training import SETS
@@ -41,12 +38,7 @@ HYPER, SPLIT, TWELVE = ({"arm": "hypernetwork", "support": support} for support 
 VANILLA, MLP = {"arm": "vanilla"}, {"arm": "mlp"}
 
 
-def _row(origin: str, name: str, statement: str, measured: str, measure: Callable, level: float, where: str, **more) -> Claim:
-    """A claim of this group, under a heading of the chapter."""
-    return Claim(name, GROUP, origin, statement, measured, measure, level, of=SOURCE, where=f"15_hypernetwork: {where}", **more)
-
-
-_theirs, _ours = partial(_row, PAPER), partial(_row, "chapter 15")
+_theirs, _ours = (claims_of_chapter("15_hypernetwork", GROUP, origin, SOURCE) for origin in (PAPER, "chapter 15"))
 
 # fmt: off
 CLAIMS: tuple[Claim, ...] = (

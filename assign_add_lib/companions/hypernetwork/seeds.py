@@ -7,7 +7,7 @@ from torch import Tensor
 
 from . import analysis
 from .data import HELD_OUT, SUPPORTS, Tasks, Teacher
-from .training import ArmConfig, ArmRun, answers, load_arm, r_squared
+from .training import ArmConfig, ArmRun, answers, load_arm, r_squared, r_squared_of
 
 SEEDS = (0, 1, 2)
 STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # of ridge regression, tried for the kernel and the blend
@@ -46,8 +46,7 @@ class ArmSeed:
     def refined(self) -> float:
         """Mean R^2 of the hypernetwork arm on held-out pairs, with codes refined on the examples."""
         tasks, network = self.tasks(None, 400), self.run("hypernetwork").network()
-        asked, true = tasks.queries
-        return r_squared(network.executor(analysis.refine(network, tasks), asked), true).mean().item()
+        return r_squared_of(analysis.refine(network, tasks), network, tasks).mean().item()
 
     def vanilla(self) -> float:
         """Mean R^2 of the vanilla arm on the held-out tasks of the floors."""

@@ -16,7 +16,7 @@ from .analysis import bent_codes, beyond, blends, fitted_codes, kernel_answers, 
 from .data import CONTEXT, HELD_OUT, INPUTS, MODULES, SUPPORTS, Tasks, Teacher, execute, mix
 from .model import ARMS
 from .seeds import SEEDS, ArmSeed
-from .training import answers, r_squared
+from .training import answers, r_squared, r_squared_of
 
 SHIPPED = "companions/hypernetwork-tables/{}.csv"  # by the name of the table
 ASKED, SCORED = 256, 128  # answers of a network that a code or a sum is fitted to, and those on which it is scored
@@ -122,18 +122,16 @@ def best_codes(seed: ArmSeed, n: int = 80) -> Numbers:
     """The mlp arm on n held-out pairs with the codes that fit 64 further examples best: R^2, and the share of the loss gone."""
     run, tasks = seed.run("mlp"), seed.tasks(None, n)
     network = run.network()
-    asked, true = tasks.queries
     x = 2 * torch.rand(n, 64, INPUTS, generator=torch.Generator().manual_seed(1)) - 1
     code = network.code(tasks.context)
     best = fitted_codes(network.executor, x, run.teacher.solve(tasks.z, x).y, code)
-    written, right = (r_squared(network.executor(each, asked), true).mean().item() for each in (code, best))
+    written, right = (r_squared_of(each, network, tasks).mean().item() for each in (code, best))
     return {("mlp", "R², best code"): right, ("mlp", "share of the loss"): (right - written) / (1 - written)}
 
 
 def codes(seed: ArmSeed, n: int = 200) -> Numbers:
     """Mean R^2 on n held-out pairs with the amortised code, the refined one and the true one; and how many reach 0.99."""
     new, table = seed.tasks(None, n), {}
-    asked, true = new.queries
     for arm, support in [("hypernetwork", each) for each in SUPPORTS] + [("mlp", "connected")]:
         network = seed.run(arm, support).network()
         known, code = seed.tasks(support, 1000, 1), network.code(new.context)
@@ -142,7 +140,7 @@ def codes(seed: ArmSeed, n: int = 200) -> Numbers:
             "refined": fitted_codes(network.executor, *new.context, code),
             "true code": new.z @ to_latent(known.z, network.code(known.context)),
         }
-        r2 = {name: r_squared(network.executor(each, asked), true) for name, each in used.items()}
+        r2 = {name: r_squared_of(each, network, new) for name, each in used.items()}
         table |= {(arm, support, name, "R²"): each.mean() for name, each in r2.items()}
         table[arm, support, "refined", "tasks above 0.99"] = (r2["refined"] > 0.99).sum()
     return table
@@ -175,8 +173,7 @@ class Encoder:
 
     def r_squared(self, code: Tensor, tasks: Tasks) -> Tensor:
         """R^2 of each task, (task,), as the executor is given these codes."""
-        asked, true = tasks.queries
-        return r_squared(self.network.executor(code @ self.to_latent, asked), true)
+        return r_squared_of(code @ self.to_latent, self.network, tasks)
 
 
 def lasting(encoder: Encoder, z: Tensor, draws: int = 32) -> tuple[Tensor, float]:

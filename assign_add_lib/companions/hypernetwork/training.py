@@ -91,6 +91,12 @@ def r_squared(answered: Tensor, true: Tensor) -> Tensor:
     return 1 - (answered - true).square().sum((1, 2)) / spread
 
 
+def r_squared_of(codes: Tensor, network: nn.Module, tasks: Tasks) -> Tensor:
+    """R^2 of each task, (task,), as the executor of a network is given these codes (task, MODULES)."""
+    asked, true = tasks.queries
+    return r_squared(network.executor(codes, asked), true)
+
+
 class ArmLearner(ScheduledLearner):
     """A run of an arm in progress."""
 

@@ -12,11 +12,10 @@ chapter names them.  The row about waves had another number, which a table of al
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import pandas as pd
 
-from ...engine.scoreboard import Claim
+from ...engine.scoreboard import Claim, claims_of_chapter
 from .tables import load_tables
 from .training import TOKENS_PASS
 
@@ -126,13 +125,8 @@ def _kept(seed: Tables) -> float:
     return (rows[8] - rows[0]).abs().max()
 
 
-def _row(origin: str, name: str, statement: str, measured: str, measure: Callable, level: float, where: str, **more) -> Claim:
-    """A claim of this group, under a heading of the chapter."""
-    return Claim(name, GROUP, origin, statement, measured, measure, level, of=SOURCE, where=f"14_reasoning: {where}", **more)
-
-
-_theirs, _ours = partial(_row, PAPER), partial(_row, OURS)
-_found = partial(_ours, seen=SEEN)  # in the first seed
+_theirs, _ours = (claims_of_chapter("14_reasoning", GROUP, origin, SOURCE) for origin in (PAPER, OURS))
+_found = claims_of_chapter("14_reasoning", GROUP, OURS, SOURCE, seen=SEEN)
 
 # fmt: off
 CLAIMS: tuple[Claim, ...] = (

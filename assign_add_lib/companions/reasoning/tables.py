@@ -137,19 +137,21 @@ def made_wrong(seed: ReasoningSeed, arm: str, graphs: Graphs, percent: int, at: 
     return torch.cat([disturbed(network, arm, each, at, percent / 100, more, generator) for each in pieces(graphs)], 1)
 
 
+def recovered(seed: ReasoningSeed, arm: str, graphs: Graphs, percents: tuple[int, ...], at: int, more: int) -> Numbers:
+    """Shares of nodes right, by the percentage of values made wrong after `at` iterations, and by iterations since."""
+    shares = [right_later(made_wrong(seed, arm, graphs, percent, at, more), graphs) for percent in percents]
+    return labelled(torch.stack(shares), percents, range(more + 1))
+
+
 def recovery(seed: ReasoningSeed, arm: str) -> Numbers:
     """Shares of nodes right after some values were made wrong in solved graphs, and each iteration later."""
-    graphs, solved = seed.graphs(1), seed.run("discrete").config.deepest
-    shares = [right_later(made_wrong(seed, arm, graphs, percent, solved, MORE), graphs) for percent in PERCENT]
-    return labelled(torch.stack(shares), PERCENT, range(MORE + 1))
+    return recovered(seed, arm, seed.graphs(1), PERCENT, seed.run("discrete").config.deepest, MORE)
 
 
 def recovery_of_large_graphs(seed: ReasoningSeed, arm: str) -> Numbers:
     """The same on the largest test graphs, after as many iterations as the deepest of them is deep."""
-    graphs, percents = seed.graphs(TIMES[-1], BUILT), (0, PERCENT[-1])
-    solved, more = int(graphs.depth.max()), 2 * MORE
-    shares = [right_later(made_wrong(seed, arm, graphs, percent, solved, more), graphs) for percent in percents]
-    return labelled(torch.stack(shares), percents, range(more + 1))
+    graphs = seed.graphs(TIMES[-1], BUILT)
+    return recovered(seed, arm, graphs, (0, PERCENT[-1]), int(graphs.depth.max()), 2 * MORE)
 
 
 def from_the_solution(seed: ReasoningSeed) -> Numbers:

@@ -85,13 +85,8 @@ def after_exchange(network: Network, base: Rows, source: Rows, depth: int, posit
     """What is answered (row,) to the last questions of rows whose stream, at a depth and at some positions, is that of others."""
     site = network.streams[depth]
     [given] = record(network, source.tokens, [site])
-
-    def exchanged(stream: Tensor) -> Tensor:
-        stream = stream.clone()
-        stream[:, positions] = given[:, positions]
-        return stream
-
-    return network(base.tokens, EVERY, {site: exchanged})[:, LAST].argmax(1)
+    alter = {site: lambda stream: stream.slice_scatter(given[:, positions], 1, positions.start, positions.stop)}
+    return network(base.tokens, EVERY, alter)[:, LAST].argmax(1)
 
 
 def outcomes(said: Tensor, base: Rows, source: Rows, example: int) -> dict[str, float]:

@@ -6,12 +6,9 @@ answers about 0.88; the paper's own recipe, small, had stayed at 0.15 to 0.3; tw
 and of two lines three times more slowly.  Nothing was known of what goes on inside.  The paper's numbers are for 29 numbers.
 """
 
-from collections.abc import Callable
-from functools import partial
-
 import pandas as pd
 
-from ...engine.scoreboard import Claim
+from ...engine.scoreboard import Claim, claims_of_chapter
 from .seeds import EXAMPLES, SEEDS
 from .tables import MEASURES, load_table
 from .training import SHOTS, RuleConfig
@@ -73,12 +70,7 @@ def _moved_by(answer: str, exchanged: str):
     return lambda tables: tables["exchanges"].loc["four layers", "other", exchanged].loc[1:, answer].max()
 
 
-def _row(origin: str, name: str, statement: str, measured: str, measure: Callable, level: float, where: str, **more) -> Claim:
-    """A claim of this group, under a heading of the chapter."""
-    return Claim(name, GROUP, origin, statement, measured, measure, level, of=SOURCE, where=f"16_rules: {where}", **more)
-
-
-_theirs, _ours = partial(_row, PAPER), partial(_row, "chapter 16")
+_theirs, _ours = (claims_of_chapter("16_rules", GROUP, origin, SOURCE) for origin in (PAPER, "chapter 16"))
 
 # fmt: off
 CLAIMS: tuple[Claim, ...] = (
