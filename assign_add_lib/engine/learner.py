@@ -55,7 +55,7 @@ class Config:
     steps: int
     log_every: int  # steps between rows of metrics, and between saved states
     checkpoint_every: int  # steps between kept weights; a multiple of log_every
-    told: Sequence[str] = ()  # settings that the config's `name` tells, where it has one
+    told = ()  # settings that the config's `name` tells, where it has one
 
     def __post_init__(self):
         for name, kind in get_type_hints(type(self)).items():
