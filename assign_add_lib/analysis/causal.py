@@ -160,31 +160,16 @@ def _at_equal(site: str) -> Site:
     return lambda w, there, base, source: put(site, at(base, w.task.last), there[site][:, -1:])
 
 
-def _pattern(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
-    return attend_in_layer_2(there.attention(2)[:, -1])
+def _value(side: int, to_unread: bool = False) -> Site:
+    """The value of the left (0) or right (1) number, put at that number, or at the first assigned one that is not to be added."""
 
-
-def _value_at(which: Callable[[Tensor, Task], Tensor], side: int = 0) -> Site:
     def site(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
-        row = torch.arange(len(base), device=base.device)
+        row, wanted = torch.arange(len(base), device=base.device), w.task.value_positions(base)
         value = there[VALUE][row, w.task.value_positions(source)[:, side]]  # (batch, head, d_head)
-        return put(VALUE, at(base, which(base, w.task)), value[:, None])
+        unread = w.task.assigned_numbers(base).scatter(1, wanted, False).int().argmax(1)
+        return put(VALUE, at(base, unread if to_unread else wanted[:, side]), value[:, None])
 
     return site
-
-
-def _left_place(tokens: Tensor, task: Task) -> Tensor:
-    return task.value_positions(tokens)[:, 0]
-
-
-def _right_place(tokens: Tensor, task: Task) -> Tensor:
-    return task.value_positions(tokens)[:, 1]
-
-
-def _unread_place(tokens: Tensor, task: Task) -> Tensor:
-    """The first assigned number that is not to be added."""
-    free = task.assigned_numbers(tokens).scatter(1, task.value_positions(tokens), False)
-    return free.int().argmax(1)
 
 
 # site -> the variable that the model says it holds ("nothing": a wrong site), and the intervention
@@ -193,14 +178,14 @@ SITES: dict[str, tuple[str, Site]] = {
     "layer 1's output at =": ("asked", _layer_1_at("last")),
     "layer 1's output at 13, 14 and =": ("asked", _layer_1_at("left", "right", "last")),
     "layer 2's query at =": ("asked", _at_equal(QUERY)),
-    "layer 2's attention pattern at =": ("places", _pattern),
-    "layer 2's value at the left number": ("left number", _value_at(_left_place)),
-    "layer 2's value at the right number": ("right number", _value_at(_right_place, 1)),
+    "layer 2's attention pattern at =": ("places", lambda w, there, *_: attend_in_layer_2(there.attention(2)[:, -1])),
+    "layer 2's value at the left number": ("left number", _value(0)),
+    "layer 2's value at the right number": ("right number", _value(1)),
     "layer 2's attention output at =": ("sum", _at_equal(output_of(2))),
     "the MLP's output at =": ("sum", _at_equal("blocks.1.hook_mlp_out")),
     "wrong site: layer 1's output at +": ("nothing", _layer_1_at("room")),
     "wrong site: layer 1's output at 13 and 14": ("nothing", _layer_1_at("left", "right")),
-    "wrong site: layer 2's value at a distractor": ("nothing", _value_at(_unread_place)),
+    "wrong site: layer 2's value at a distractor": ("nothing", _value(0, to_unread=True)),
 }
 
 
@@ -225,7 +210,7 @@ def interchange_table(
     told = {"nothing": task.right_answers(base), **{name: counterfactual(base, source, name, task) for name in VARIABLES}}
     for site in sites:
         given = interchanged(weights, base, source, site, donor)
-        rows[site] = {name: (given == expected).double().mean().item() for name, expected in told.items()}
+        rows[site] = {name: share(given == expected) for name, expected in told.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["nothing", *VARIABLES])
 
 
@@ -271,7 +256,7 @@ def kinds_of_answer(tokens: Tensor, given: Tensor, task: Task) -> dict[str, floa
     with_others = ((tokens + constant) % N == given[:, None]) & task.assigned_numbers(tokens)
     fits = torch.stack([given == task.right_answers(tokens), given == 2 * constant[:, 0] % N, with_others.any(1)])
     first = torch.cat([fits, torch.ones_like(fits[:1])]).int().argmax(0)
-    return {name: (first == place).double().mean().item() for place, name in enumerate(KINDS_OF_ANSWER)}
+    return {name: share(first == place) for place, name in enumerate(KINDS_OF_ANSWER)}
 
 
 def typed_number_unnamed(weights: Weights, tokens: Tensor) -> dict[str, Alter]:
@@ -364,16 +349,27 @@ def scrubbed(
 # the same on many runs
 
 
+def share(true: Tensor) -> float:
+    """The share of what is true, of booleans (n,)."""
+    return true.double().mean().item()
+
+
+def problems_with_number_right(run: Run, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Problems such as b+19 of the training law and their answers: about half of `size`."""
+    tokens, right = evaluation_populations(run.split)["1-var train"].sample(size, generator)
+    left = run.task.kind_of(tokens) == 1
+    return tokens[left], right[left]
+
+
 def _attribution(weights: Weights, size: int) -> list[tuple[str, str, str, float]]:
     """What one gradient estimates for two changes, where each enters and at layer 2's output."""
     task, generator, rows = weights.task, torch.Generator().manual_seed(10), []
     clean = full_problems(size, generator, task)
     changes = changed_problems(clean, generator, task)
-    sites = {"the embedding": "blocks.0.hook_resid_pre", "layer 2's output": output_of(2)}
     for change, place in (("asked", task.left), ("constant", task.right)):
-        found = attributed(weights, clean, changes[change], list(sites.values())).mean(0)
-        for k, (site, at_site) in enumerate(zip(sites, (place, task.last))):
-            rows.append(("attribution", change, site, found[k, at_site].item()))
+        enters, leaves = attributed(weights, clean, changes[change], ["blocks.0.hook_resid_pre", output_of(2)]).mean(0)
+        rows.append(("attribution", change, "the embedding", enters[place].item()))
+        rows.append(("attribution", change, "layer 2's output", leaves[task.last].item()))
     return rows
 
 
@@ -384,18 +380,16 @@ def causes(study: Run, size: int = 240) -> pd.DataFrame:
 
     base, source = pairs(study.split, size, generator)
     for experiment, donor in (("interchange", source), ("random donor", source.roll(1, 0))):
-        for site, shares in interchange_table(w, base, source, donor=donor).iterrows():
-            rows += [(experiment, site, variable, share) for variable, share in shares.items()]
+        found = interchange_table(w, base, source, donor=donor).stack()
+        rows += [(experiment, *place, value) for place, value in found.items()]
 
     clean = full_problems(size // 4, generator, task)
     for change, changed in changed_problems(clean, generator, task).items():
         for experiment, two in (("denoising", (clean, changed)), ("noising", (changed, clean))):
             early = put(output_of(1), at(clean, task.last), run(w, two[0])[output_of(1)])
             rows.append((experiment, change, "layer 1's output at =", Recovery(w, *two)(early).mean().item()))
-            paths = path_patched(w, *two).mean(0)
-            for part, position in (("query", task.last), ("key", task.right)):
-                share = paths[("query", "key").index(part), position].item()
-                rows.append((experiment, change, f"path by the {part} at {position}", share))
+            for paths, part, position in zip(path_patched(w, *two).mean(0), ("query", "key"), (task.last, task.right)):
+                rows.append((experiment, change, f"path by the {part} at {position}", paths[position].item()))
     rows += _attribution(w, 5 * size // 4)
 
     sets, laws = evaluation_sets(study.split, size=size), evaluation_populations(study.split)
@@ -417,15 +411,11 @@ def causes(study: Run, size: int = 240) -> pd.DataFrame:
         if name.endswith(" train"):
             stories |= {f"without {variable}": {"forget": (variable,)} for variable in FORGET}
         for row, kind in stories.items():
-            share = (scrubbed(w, tokens, pool, generator, **kind) == right).double().mean().item()
-            rows.append(("scrubbing", name, row, share))
+            rows.append(("scrubbing", name, row, share(scrubbed(w, tokens, pool, generator, **kind) == right)))
 
-    tokens, right = laws["1-var train"].sample(4 * size, generator)
-    is_left = task.kind_of(tokens) == 1
-    tokens, right = tokens[is_left], right[is_left]
+    tokens, right = problems_with_number_right(study, 4 * size, generator)
     for name, each in {"the network": {}, **typed_number_unnamed(w, tokens)}.items():
-        share = (answers(w, tokens, each) == right).double().mean().item()
-        rows.append(("typed number unnamed", "1-var left", name, share))
+        rows.append(("typed number unnamed", "1-var left", name, share(answers(w, tokens, each) == right)))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
 
 

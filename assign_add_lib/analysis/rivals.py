@@ -15,10 +15,13 @@ from .causal import (
     interchanged,
     kinds_of_answer,
     pairs,
+    problems_with_number_right,
     scrubbed,
+    share,
     story,
     typed_number_unnamed,
 )
+from .fourier import number_table
 from .interventions import (
     add_to_scores_of_equal,
     answers,
@@ -36,11 +39,6 @@ from .statistics import sign_test
 Row = tuple[str, str, str, float]
 KINDS = {1: "b + 19", 2: "19 + b", 3: "a + b"}
 BEARS_ASKED = ("layer 1's output at =", "layer 1's output at 13, 14 and =", "layer 2's query at =")
-
-
-def _share(right: Tensor) -> float:
-    """The share of what is true, of booleans (n,)."""
-    return right.double().mean().item()
 
 
 def terms_at_right(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
@@ -72,8 +70,7 @@ def shares_of_variance(weights: Weights) -> dict[str, float]:
 
     Its input is half the sum of the two numbers' images under OV2, as in chapter 6.
     """
-    N = weights.task.n_numbers
-    image = weights.W_E[:N] @ OV(weights, 2)
+    N, image = weights.task.n_numbers, number_table(weights)
     out = ((0.5 * (image[:, None] + image[None])) @ weights.W_in).relu() @ weights.W_out  # (N, N, d_model)
     out = out - out.mean((0, 1))
     x, y = torch.cartesian_prod(torch.arange(N), torch.arange(N)).T
@@ -104,7 +101,7 @@ def _asked_by_kind(study: Run, w: Weights, size: int) -> list[Row]:
     told, kind, rows = counterfactual(base, source, "asked", study.task), study.task.kind_of(base), []
     for site in BEARS_ASKED:
         fits = interchanged(w, base, source, site) == told
-        rows += [("asked by kind", site, name, _share(fits[kind == k])) for k, name in KINDS.items()]
+        rows += [("asked by kind", site, name, share(fits[kind == k])) for k, name in KINDS.items()]
     return rows
 
 
@@ -139,17 +136,10 @@ def key_at_right(weights: Weights, tokens: Tensor, right: Tensor, generator: tor
     return {name: answers(weights, tokens, alter) == right for name, alter in ways.items()}
 
 
-def problems_with_number_right(run: Run, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Problems such as b+19 of the training law and their answers: about half of `size`."""
-    tokens, right = evaluation_populations(run.split)["1-var train"].sample(size, generator)
-    left = run.task.kind_of(tokens) == 1
-    return tokens[left], right[left]
-
-
 def _key_at_right(study: Run, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
     fits = key_at_right(w, *problems_with_number_right(study, 6 * size, generator), generator)
     p = sign_test(fits["no block term there"], fits["the key of another name there"])[2]
-    rows = [("key at 14", "b + 19", name, _share(each)) for name, each in fits.items()]
+    rows = [("key at 14", "b + 19", name, share(each)) for name, each in fits.items()]
     return [*rows, ("key at 14", "b + 19", "p: no block term, or another name's key", p)]
 
 
@@ -162,7 +152,7 @@ def _needed_and_enough(w: Weights, size: int, generator: torch.Generator) -> lis
         theirs, ours = (run(w, tokens, keep=[site])[site] for tokens in (changes[change], clean))
         for way, tokens, content in (("noising", clean, theirs), ("denoising", changes[change], ours)):
             given = answers(w, tokens, put_back(site, content, place if part != "q" else -1))
-            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", _share(given == right)))
+            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", share(given == right)))
     return rows
 
 
@@ -182,19 +172,19 @@ def _block(study: Run, w: Weights, size: int, generator: torch.Generator) -> lis
     }
     for name, where in at_keys.items():
         given = answers(w, tokens, add_to_scores_of_equal(change * where))
-        rows.append(("block shifted", name, "the next variable's number", _share((given == told)[told >= 0])))
+        rows.append(("block shifted", name, "the next variable's number", share((given == told)[told >= 0])))
 
     tokens, right = laws["2-var train"].sample(4 * size, generator)
     given = answers(w, tokens, add_to_scores_of_equal(-identity_term(w, tokens)))
     assigned = task.assigned_numbers(tokens)
     n = assigned.sum(1)
-    rows += [("no block, 2-var", f"{k} assigned", "right", _share((given == right)[n == k])) for k in range(2, task.slots + 1)]
+    rows += [("no block, 2-var", f"{k} assigned", "right", share((given == right)[n == k])) for k in range(2, task.slots + 1)]
     full = n == task.slots
     numbers = tokens[full][assigned[full]].view(-1, task.slots)
     one, two = torch.combinations(torch.arange(task.slots)).T
     sums = (numbers[:, one] + numbers[:, two]) % task.n_numbers
     for name, each in {"a sum of two assigned": sums, "a sum of two assigned in another problem": sums.roll(1, 0)}.items():
-        rows.append(("no block, 2-var", f"{task.slots} assigned", name, _share((each == given[full][:, None]).any(1))))
+        rows.append(("no block, 2-var", f"{task.slots} assigned", name, share((each == given[full][:, None]).any(1))))
     return rows
 
 
@@ -222,5 +212,5 @@ def controls(study: Run, size: int = 600) -> pd.DataFrame:
             stories |= {f"without {each}": {"forget": (each,)} for each in FORGET}
         for told, kind in stories.items():
             given = scrubbed(w, tokens, pool, generator, **kind)
-            rows.append(("scrubbing from all kinds", name, told, _share(given == right)))
+            rows.append(("scrubbing from all kinds", name, told, share(given == right)))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
