@@ -222,10 +222,8 @@ def seed_curves(
     calls `level`; `marked` gives single runs, by their place in `runs`, a dark dotted line and words in the key.  The key
     stands in the room that a shorter first row leaves, or below.
     """
-    columns = max(map(len, rows))
-    figure, grid = plt.subplots(
-        len(rows), columns, figsize=(WIDTH, 1.55 * len(rows) + 0.5), sharex=True, sharey=True, squeeze=False
-    )
+    columns, height = max(map(len, rows)), 1.55 * len(rows) + 0.5
+    figure, grid = plt.subplots(len(rows), columns, figsize=(WIDTH, height), sharex=True, sharey=True, squeeze=False)
     for axes, name in (pair for panels, names in zip(grid, rows) for pair in zip(panels, names)):
         kind, _, label = name.partition(" ")
         colour, _ = SET_STYLES.get(label, (BLUE, "-"))
