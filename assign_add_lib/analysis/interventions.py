@@ -68,14 +68,6 @@ def shares(rows: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=["share", "low", "high"])
 
 
-def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Tables of shares as one, in percent: `98.8 (97.4 to 99.4)`."""
-    return pd.DataFrame({
-        name: [f"{100 * s:.1f} ({100 * low:.1f} to {100 * high:.1f})" for s, low, high in table.to_numpy()]
-        for name, table in tables.items()
-    }, index=next(iter(tables.values())).index)  # fmt: skip
-
-
 def at(tokens: Tensor, position: int | Tensor) -> Tensor:
     """Mark one position, the same for all or one for each problem (batch,), as (batch, pos)."""
     places = torch.as_tensor(position, device=tokens.device).expand(len(tokens))
