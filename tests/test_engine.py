@@ -80,7 +80,7 @@ def test_it_is_swept_exported_and_judged(own_data, tmp_path, capsys):
     assert list(table.columns) == ["seed", "steps", "width", "loss", "distance"]
     assert list(zip(table["width"], table["seed"])) == [(2, 0), (2, 1), (4, 0), (4, 1)]
     for name, row in zip(names, table.itertuples()):
-        alone = TOY.train(ToyConfig(seed=row.seed, width=row.width), tmp_path / name, "cpu", False)
+        alone = TOY.train(ToyConfig(seed=row.seed, width=row.width), tmp_path / name, "cpu", progress=False)
         (tmp_path / "all" / name / "row.csv").rename(tmp_path / f"{name}.csv")
         assert contents(tmp_path / "all" / name) == contents(alone)
         assert row.distance == pytest.approx(ToyRun.open(alone).metrics["distance"][60])
