@@ -87,7 +87,7 @@ METRICS_DAMAGE = {
     "rows exchanged": lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]],
     "row too many": lambda lines: [*lines, "10," + lines[-1].split(",", 1)[1]],
     "column lost": lambda lines: [line.rsplit(",", 1)[0] for line in lines],
-    "column renamed": lambda lines: [lines[0].replace("size", "sizes"), *lines[1:]],
+    "column renamed": lambda lines: [lines[0].replace("distance", "distances"), *lines[1:]],
     "other format": lambda lines: [line.replace("2,", "2.0,", 1) if line.startswith("2,") else line for line in lines],
 }
 
@@ -120,7 +120,7 @@ def test_a_damaged_state_is_refused_and_left_alone(tiny_half, damage):
     assert contents(tiny_half) == before
 
 
-@pytest.mark.parametrize("lost", ["weights.w", "exp_avg.w", "generator"])
+@pytest.mark.parametrize("lost", ["weights.guess", "exp_avg.guess", "generator"])
 def test_a_state_without_a_tensor_is_refused(tiny_half, lost):
     tensors, notes = load_tensors(tiny_half / "state.safetensors")
     save_tensors(tiny_half / "state.safetensors", {name: tensors[name] for name in tensors if name != lost}, **notes)
@@ -162,7 +162,7 @@ def test_what_is_exported_keeps_its_ties(tiny_whole, tiny_runs, own_data):
 def test_weights_that_no_file_can_hold_are_not_shipped(tiny_whole, own_data, value, said):
     path = checkpoint_path(tiny_whole, 4)
     tensors, notes = load_tensors(path)
-    save_tensors(path, {"w": tensors["w"].fill_(value)}, **notes)
+    save_tensors(path, {"guess": tensors["guess"].fill_(value)}, **notes)
     refused(lambda: export(tiny_whole, "new", TinyRun), said)
     assert not list(own_data.glob("tiny/*"))
 
@@ -241,8 +241,8 @@ CONFIG_DAMAGE = {
     "entry too many": lambda kept: kept["config"].update(depth=1),
     "config is a list": lambda kept: kept.update(config=[1]),
     "text for seconds": lambda kept: kept["record"].update(seconds="3"),
-    "note changed": lambda kept: kept["target"]["w"].reverse(),
-    "note lost": lambda kept: kept.pop("target"),
+    "note changed": lambda kept: kept["hidden"]["vector"].reverse(),
+    "note lost": lambda kept: kept.pop("hidden"),
     "record lost": lambda kept: kept.pop("record"),
     "sum changed": lambda kept: kept.update(run="0" * 64),
     "unknown entry": lambda kept: kept.update(extra={}),

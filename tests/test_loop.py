@@ -76,7 +76,7 @@ def test_weights_that_go_bad_never_reach_a_file(tiny_runs, tmp_path, monkeypatch
     def poison(learner):
         value = advance(learner)
         if learner.step == poisoned:
-            learner.tensors["w"].data[0] = float("nan")
+            learner.tensors["guess"].data[0] = float("nan")
         return value
 
     with monkeypatch.context() as patch:
