@@ -1,7 +1,6 @@
 """The manifest: every shipped file is listed, whole, and found where it lies."""
 
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
@@ -31,7 +30,3 @@ def test_every_shipped_file_is_listed_and_whole():
     del there["MANIFEST.sha256"]
     assert {name: sha256(path.read_bytes()).hexdigest() for name, path in there.items()} == listed
     assert sum(path.stat().st_size for path in there.values()) < 60 * 2**20
-
-
-def test_the_data_folder_is_that_of_the_checkout(root):
-    assert manifest.data_folder() == Path(root) / "data"
