@@ -1,4 +1,4 @@
-"""The command line under attack: one line and exit code 2 for whatever it is given, and 130 for Ctrl-C at any time."""
+"""The command line when nobody reads it, and at Ctrl-C at any time; that of bad arguments is in test_main."""
 
 import os
 import signal

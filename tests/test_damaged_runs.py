@@ -55,13 +55,15 @@ def test_a_run_that_lost_a_file_is_refused_and_left_alone(tiny_half, lost, said)
     assert contents(tiny_half) == before
 
 
-def test_a_run_from_before_the_notes_is_read_and_not_resumed(tiny_half):
+def test_a_run_from_before_the_notes_is_read_and_not_resumed(tiny_whole, tiny_half, own_data):
     """As the shipped ones are: no `run` in config.json, the step alone in tensor files, and in the end no state."""
-    described(tiny_half, lambda kept: kept.pop("run"))
-    for path in tiny_half.rglob("*.safetensors"):
-        tensors, notes = load_tensors(path)
-        save_tensors(path, tensors, step=notes["step"])
-    read_all(TinyRun.open(tiny_half))
+    for folder in (tiny_whole, tiny_half):
+        described(folder, lambda kept: kept.pop("run"))
+        for path in folder.rglob("*.safetensors"):
+            tensors, notes = load_tensors(path)
+            save_tensors(path, tensors, step=notes["step"])
+        read_all(TinyRun.open(folder))
+    read_all(TinyRun.open(export(tiny_whole, "mine", TinyRun)))
     refused(lambda: tiny(tiny_half), "of an earlier version", str(tiny_half))
     (tiny_half / "state.safetensors").unlink()
     before = contents(tiny_half)

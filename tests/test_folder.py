@@ -1,4 +1,4 @@
-"""What stands in a run folder: steps, rows and notes, written and read back, or refused."""
+"""What stands in a run folder: which steps are due, and rows that come back as written."""
 
 import math
 from dataclasses import replace

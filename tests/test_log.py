@@ -1,4 +1,4 @@
-"""Logs: what a run leaves, and folders in which none can be begun or gone on with."""
+"""Logs: a folder goes on with the run that it holds, and with no other."""
 
 import pytest
 from small import CONFIG, contents

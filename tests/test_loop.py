@@ -1,4 +1,4 @@
-"""The loop: runs that survive kills, full disks and divergence, to the same bits."""
+"""The loop: runs of one seed are equal, also after a stop and after weights that went bad."""
 
 from dataclasses import replace
 

@@ -17,13 +17,6 @@ from assign_add_lib.sampling import EVALUATION_SETS, evaluation_sets
 from assign_add_lib.training import METRICS, Run
 
 
-@pytest.fixture
-def data(finished, own_data):
-    """A data folder of our own that ships the small run as `small`."""
-    runs.export(finished, "small", Run)
-    return own_data
-
-
 def test_an_exported_run_is_the_local_one_in_half_precision(finished, data):
     run, mine = load_run("small"), load_run(finished)
     assert (run.name, mine.name) == ("small", "small")

@@ -1,4 +1,4 @@
-"""A system's claims and sources stand beside those of others; it trains as the loop does."""
+"""A system's claims and sources stand beside those of others, and its parts are of one kind."""
 
 from dataclasses import replace
 
