@@ -195,7 +195,7 @@ def interchange_table(
     told = {"nothing": task.right_answers(base), **{name: counterfactual(base, source, name, task) for name in VARIABLES}}
     for site in sites:
         given = interchanged(weights, base, source, site, donor)
-        rows[site] = {name: share(given == expected) for name, expected in told.items()}
+        rows[site] = {name: share_true(given == expected) for name, expected in told.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["nothing", *VARIABLES])
 
 
@@ -241,7 +241,7 @@ def kinds_of_answer(tokens: Tensor, given: Tensor, task: Task) -> dict[str, floa
     with_others = ((tokens + constant) % N == given[:, None]) & task.assigned_numbers(tokens)
     fits = torch.stack([given == task.right_answers(tokens), given == 2 * constant[:, 0] % N, with_others.any(1)])
     first = torch.cat([fits, torch.ones_like(fits[:1])]).int().argmax(0)
-    return {name: share(first == place) for place, name in enumerate(KINDS_OF_ANSWER)}
+    return {name: share_true(first == place) for place, name in enumerate(KINDS_OF_ANSWER)}
 
 
 def typed_number_unnamed(weights: Weights, tokens: Tensor) -> dict[str, Alter]:
@@ -334,7 +334,7 @@ def scrubbed(
 # the same on many runs
 
 
-def share(true: Tensor) -> float:
+def share_true(true: Tensor) -> float:
     """The share of what is true, of booleans (n,)."""
     return true.double().mean().item()
 
@@ -396,11 +396,11 @@ def causes(study: Run, size: int = 240) -> pd.DataFrame:
         if name.endswith(" train"):
             stories |= {f"without {variable}": {"forget": (variable,)} for variable in FORGET}
         for row, kind in stories.items():
-            rows.append(("scrubbing", name, row, share(scrubbed(w, tokens, pool, generator, **kind) == right)))
+            rows.append(("scrubbing", name, row, share_true(scrubbed(w, tokens, pool, generator, **kind) == right)))
 
     tokens, right = problems_with_number_right(study, 4 * size, generator)
     for name, each in {"the network": {}, **typed_number_unnamed(w, tokens)}.items():
-        rows.append(("typed number unnamed", "1-var left", name, share(iv.answers(w, tokens, each) == right)))
+        rows.append(("typed number unnamed", "1-var left", name, share_true(iv.answers(w, tokens, each) == right)))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
 
 

@@ -18,7 +18,7 @@ from .causal import (
     pairs,
     problems_with_number_right,
     scrubbed,
-    share,
+    share_true,
     story,
     typed_number_unnamed,
 )
@@ -91,7 +91,7 @@ def _asked_by_kind(study: Run, w: Weights, size: int) -> list[Row]:
     told, kind, rows = counterfactual(base, source, "asked", study.task), study.task.kind_of(base), []
     for site in BEARS_ASKED:
         fits = interchanged(w, base, source, site) == told
-        rows += [("asked by kind", site, name, share(fits[kind == k])) for k, name in KINDS.items()]
+        rows += [("asked by kind", site, name, share_true(fits[kind == k])) for k, name in KINDS.items()]
     return rows
 
 
@@ -129,7 +129,7 @@ def key_at_right(weights: Weights, tokens: Tensor, right: Tensor, generator: tor
 def _key_at_right(study: Run, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
     fits = key_at_right(w, *problems_with_number_right(study, 6 * size, generator), generator)
     p = sign_test(fits["no block term there"], fits["the key of another name there"])[2]
-    rows = [("key at 14", "b + 19", name, share(each)) for name, each in fits.items()]
+    rows = [("key at 14", "b + 19", name, share_true(each)) for name, each in fits.items()]
     return [*rows, ("key at 14", "b + 19", "p: no block term, or another name's key", p)]
 
 
@@ -142,7 +142,7 @@ def _needed_and_enough(w: Weights, size: int, generator: torch.Generator) -> lis
         theirs, ours = (run(w, tokens, keep=[site])[site] for tokens in (changes[change], clean))
         for way, tokens, content in (("noising", clean, theirs), ("denoising", changes[change], ours)):
             given = iv.answers(w, tokens, iv.put_back(site, content, place if part != "q" else -1))
-            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", share(given == right)))
+            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", share_true(given == right)))
     return rows
 
 
@@ -162,19 +162,19 @@ def _block(study: Run, w: Weights, size: int, generator: torch.Generator) -> lis
     }
     for name, where in at_keys.items():
         given = iv.answers(w, tokens, iv.add_to_scores_of_equal(change * where))
-        rows.append(("block shifted", name, "the next variable's number", share((given == told)[told >= 0])))
+        rows.append(("block shifted", name, "the next variable's number", share_true((given == told)[told >= 0])))
 
     tokens, right = laws["2-var train"].sample(4 * size, generator)
     given = iv.answers(w, tokens, iv.add_to_scores_of_equal(-iv.identity_term(w, tokens)))
     assigned = task.assigned_numbers(tokens)
     n = assigned.sum(1)
-    rows += [("no block, 2-var", f"{k} assigned", "right", share((given == right)[n == k])) for k in range(2, task.slots + 1)]
+    rows += [("no block, 2-var", f"{k} assigned", "right", share_true((given == right)[n == k])) for k in range(2, task.slots + 1)]
     full = n == task.slots
     numbers = tokens[full][assigned[full]].view(-1, task.slots)
     one, two = torch.combinations(torch.arange(task.slots)).T
     sums = (numbers[:, one] + numbers[:, two]) % task.n_numbers
     for name, each in {"a sum of two assigned": sums, "a sum of two assigned in another problem": sums.roll(1, 0)}.items():
-        rows.append(("no block, 2-var", f"{task.slots} assigned", name, share((each == given[full][:, None]).any(1))))
+        rows.append(("no block, 2-var", f"{task.slots} assigned", name, share_true((each == given[full][:, None]).any(1))))
     return rows
 
 
@@ -202,5 +202,5 @@ def controls(study: Run, size: int = 600) -> pd.DataFrame:
             stories |= {f"without {each}": {"forget": (each,)} for each in FORGET}
         for told, kind in stories.items():
             given = scrubbed(w, tokens, pool, generator, **kind)
-            rows.append(("scrubbing from all kinds", name, told, share(given == right)))
+            rows.append(("scrubbing from all kinds", name, told, share_true(given == right)))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
