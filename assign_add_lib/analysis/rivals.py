@@ -168,7 +168,9 @@ def _block(study: Run, w: Weights, size: int, generator: torch.Generator) -> lis
     given = iv.answers(w, tokens, iv.add_to_scores_of_equal(-iv.identity_term(w, tokens)))
     assigned = task.assigned_numbers(tokens)
     n = assigned.sum(1)
-    rows += [("no block, 2-var", f"{k} assigned", "right", share_true((given == right)[n == k])) for k in range(2, task.slots + 1)]
+    rows += [
+        ("no block, 2-var", f"{k} assigned", "right", share_true((given == right)[n == k])) for k in range(2, task.slots + 1)
+    ]
     full = n == task.slots
     numbers = tokens[full][assigned[full]].view(-1, task.slots)
     one, two = torch.combinations(torch.arange(task.slots)).T
