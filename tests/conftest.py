@@ -12,6 +12,8 @@ from tiny import TinyLearner, tiny, tiny_sweep
 
 from assign_add_lib import train
 from assign_add_lib.engine import manifest
+from assign_add_lib.engine.runs import export
+from assign_add_lib.training import Run
 
 # equal bits need equal sums, and so equal numbers of threads here and in child processes
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -73,6 +75,13 @@ def finished(tmp_path_factory):
 def half(tmp_path_factory):
     """The folder of the small run, stopped at step 45, so that its state stands at step 40; to be copied."""
     return trained(tmp_path_factory.mktemp("half") / "half", stop=45)
+
+
+@pytest.fixture
+def data(finished, own_data):
+    """A data folder of our own that ships the small run as `small`."""
+    export(finished, "small", Run)
+    return own_data
 
 
 @pytest.fixture

@@ -86,8 +86,3 @@ def test_a_scheduler_that_is_killed_is_one_line(tmp_path, monkeypatch, closes):
         monkeypatch.setattr(cluster, "_workers", kill)
         with pytest.raises(RuntimeError, match=f"the scheduler {address} went away; run the same command again"):
             tiny_sweep(tmp_path, backend="dask", scheduler=address)
-
-
-def test_a_scheduler_that_is_none_is_one_line(tmp_path):
-    with pytest.raises(OSError, match="there is no Dask scheduler at nonsense: "):
-        tiny_sweep(tmp_path, backend="dask", scheduler="nonsense")

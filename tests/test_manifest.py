@@ -1,19 +1,8 @@
 """The manifest: every shipped file is listed, whole, and found where it lies."""
 
 from hashlib import sha256
-from pathlib import Path
 
-import pytest
-
-from assign_add_lib.engine import manifest, runs
-from assign_add_lib.training import Run
-
-
-@pytest.fixture
-def data(finished, own_data):
-    """A data folder of our own that ships the small run as `small`."""
-    runs.export(finished, "small", Run)
-    return own_data
+from assign_add_lib.engine import manifest
 
 
 def test_the_manifest_is_what_sha256sum_would_print(data):
@@ -31,7 +20,3 @@ def test_every_shipped_file_is_listed_and_whole():
     del there["MANIFEST.sha256"]
     assert {name: sha256(path.read_bytes()).hexdigest() for name, path in there.items()} == listed
     assert sum(path.stat().st_size for path in there.values()) < 60 * 2**20
-
-
-def test_the_data_folder_is_that_of_the_checkout(root):
-    assert manifest.data_folder() == Path(root) / "data"

@@ -11,8 +11,8 @@ from small import held
 from assign_add_lib.companions.rules import SYSTEM
 from assign_add_lib.companions.rules.training import RuleConfig, RuleLearner, RuleRun
 from assign_add_lib.engine.runs import export
-from assign_add_lib.views.explorer import live_script, saying
-from assign_add_lib.views.playground import MODULES, playground
+from assign_add_lib.views.explorer import saying
+from assign_add_lib.views.playground import playground
 
 RULE, INPUTS = (2, 5), [(1, 3), (3, 2), (4, 4), (2, 6)]  # answers 3, 2, 0, and of the question 6
 SMALL = {"depth": 2, "d_model": 16, "heads": 2, "std": 0.4}
@@ -77,13 +77,6 @@ def test_without_a_script_the_row_and_all_answers_are_there(static):
     assert list(map(float, cells[12:])) == pytest.approx(odds.flatten().tolist(), abs=0.00501)
     assert f'<p class="said">On (2,\u00a06), after 3 examples, {saying(odds[0], 6)}</p>' in output
     assert "after 1 example, " in playground(RULE, INPUTS[2:], learners).data
-
-
-def test_modules_are_joined_into_one_script():
-    script = live_script(MODULES)
-    assert not re.search(r"(?m)^(import|export) ", script) and "import.meta" not in script
-    names = re.findall(r"(?m)^(?:async )?(?:const|function|class) (\w+)", script)
-    assert len(names) > 40 and len(names) == len(set(names))  # modules in one scope must not share a name
 
 
 @pytest.mark.parametrize(

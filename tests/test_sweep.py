@@ -221,4 +221,4 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setitem(config["distributed"]["comm"]["timeouts"], "connect", "1s")
     assert main(["sweep", str(tmp_path), "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--quiet"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith("error: ")
+    assert capsys.readouterr().err.splitlines()[-1].startswith("error: there is no Dask scheduler at tcp://127.0.0.1:9: ")

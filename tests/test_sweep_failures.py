@@ -53,11 +53,11 @@ def test_the_study_tells_of_divergence_before_its_probes_do():
 
 
 def test_a_weight_that_is_no_number_is_divergence_even_where_the_loss_is_fine(tmp_path, monkeypatch):
-    monkeypatch.setattr(TinyLearner, "evaluate", lambda learner: {"loss": 1.0, "size": 1.0})
+    monkeypatch.setattr(TinyLearner, "evaluate", lambda learner: {"loss": 1.0, "distance": 1.0})
     learner = TinyLearner(TinyConfig())
     with torch.no_grad():
-        learner.tensors["w"][0] = torch.inf
-    with pytest.raises(Diverged, match="w holds a number that is not finite at step 0"):
+        learner.tensors["guess"][0] = torch.inf
+    with pytest.raises(Diverged, match="guess holds a number that is not finite at step 0"):
         learner.evaluated()
 
 

@@ -1,10 +1,8 @@
-"""A system's claims and sources stand beside those of others; it trains as the loop does."""
+"""A system's claims and sources stand beside those of others, and its parts are of one kind."""
 
 from dataclasses import replace
 
 import pytest
-from small import contents
-from tiny import TINY, TinyConfig
 
 from assign_add_lib.engine.system import claims_of, sources_of
 from assign_add_lib.systems import STUDY, SYSTEMS
@@ -16,14 +14,6 @@ def test_claims_and_sources_of_several_systems_are_gathered_in_their_order():
     assert claims_of([one, two]) == ["a", "b", "c"]
     assert sources_of([one, two]) == {"runs": {"x": 1}, "other": {"y": 2}, "none": {}}
     assert claims_of([]) == [] and sources_of([]) == {}
-
-
-def test_a_system_trains_its_config_into_a_folder(tiny_runs, tmp_path):
-    folder = TINY.train(TinyConfig(), tmp_path / "run", "cpu", progress=False, command="as typed", stop=2)
-    assert TINY.run.open(folder).steps == [0] and not TINY.run.open(folder).finished
-    TINY.train(TinyConfig(), folder, "cpu", progress=False, command="as typed")
-    assert contents(folder) == contents(tiny_runs["whole"])
-    assert TINY.run.open(folder).record["command"] == "as typed"
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)

@@ -37,10 +37,10 @@ def test_a_damaged_row_is_written_anew_from_its_run(tiny_swept, pristine_sweep, 
 
 def test_the_table_says_what_the_metrics_say(pristine_sweep):
     rows = list(csv.DictReader(io.StringIO((pristine_sweep / "table.csv").read_text())))
-    assert list(rows[0]) == ["seed", "steps", "loss", "size"]
+    assert list(rows[0]) == ["seed", "steps", "loss", "distance"]
     for row, seed in zip(rows, (1, 2, 3), strict=True):
         last = (pristine_sweep / f"seed-{seed}" / "metrics.csv").read_text().splitlines()[-1]
-        assert row == {"seed": str(seed)} | dict(zip(("steps", "loss", "size"), last.split(",")))
+        assert row == {"seed": str(seed)} | dict(zip(("steps", "loss", "distance"), last.split(",")))
 
 
 @pytest.mark.parametrize("file", ["metrics.csv", "config.json"])

@@ -1,57 +1,30 @@
-"""A system that trains in milliseconds, for tests of what no system has a say in: three numbers that follow a target."""
+"""The toy in milliseconds and with a note, for tests of what no system has a say in."""
 
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from toy import ToyConfig, ToyLearner, ToyRun
 
-from assign_add_lib.engine.learner import Config, Learner
-from assign_add_lib.engine.runs import RunFolder
 from assign_add_lib.engine.sweep import sweep
 from assign_add_lib.engine.system import System
 
 
 @dataclass(frozen=True)
-class TinyConfig(Config):
+class TinyConfig(ToyConfig):
     seed: int = 1
     steps: int = 8
-    lr: float = 0.1
     log_every: int = 2
     checkpoint_every: int = 4
 
 
-class TinyLearner(Learner):
-    metrics = ("loss", "size")
-
-    def __init__(self, config, device="cpu"):
-        self.target = torch.randn(3, generator=torch.Generator().manual_seed(config.seed))
-        tensors = {"w": torch.zeros(3, requires_grad=True)}
-        optimizer = torch.optim.AdamW(tensors.values(), config.lr)
-        super().__init__(config, tensors, optimizer, torch.Generator().manual_seed(config.seed), device)
-
-    def loss(self) -> Tensor:
-        noise = torch.randn(3, generator=self.generator)
-        return (self.tensors["w"] - self.target + 0.1 * noise).square().sum()
-
-    def evaluate(self):
-        w = self.tensors["w"]
-        return {"loss": (w - self.target).square().sum().item(), "size": w.norm().item()}
-
+class TinyLearner(ToyLearner):
     def notes(self):
-        return {"target": {"w": self.target.tolist()}}
+        return {"hidden": {"vector": self.hidden.tolist()}}
 
 
-class TinyRun(RunFolder):
+class TinyRun(ToyRun):
     shelf, kind = "tiny", TinyConfig
-    readers = {"target": lambda config, values: torch.tensor(values["w"])}
-
-    def tensors(self, step=None):
-        def fit(tensors):
-            if tensors["w"].shape != (3,):
-                raise ValueError
-            return {"w": tensors["w"].float()}
-
-        return self.read(step, fit)
+    readers = {"hidden": lambda config, values: torch.tensor(values["vector"])}
 
 
 TINY = System("tiny", TinyConfig, TinyLearner, TinyRun)

@@ -18,22 +18,7 @@ from ..model import Alter, Pass, Weights, run
 from ..sampling import Assigned, evaluation_populations, evaluation_sets, training_population, write
 from ..task import Split, Task
 from ..training import Run
-from .interventions import (
-    Recovery,
-    add_to_scores_of_equal,
-    answers,
-    at,
-    attend_in_layer_2,
-    attributed,
-    changed_problems,
-    full_problems,
-    identity_term,
-    make_uniform,
-    output_of,
-    path_patched,
-    put,
-    put_back,
-)
+from . import interventions as iv
 
 
 class Story(NamedTuple):
@@ -140,8 +125,8 @@ QUERY, VALUE = "blocks.1.attn.hook_q", "blocks.1.attn.hook_v"
 
 def _layer_1_at(*positions: str) -> Site:
     def site(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
-        where = torch.stack([at(base, getattr(w.task, name)) for name in positions]).any(0)
-        return put(output_of(1), where, there[output_of(1)])
+        where = torch.stack([iv.at(base, getattr(w.task, name)) for name in positions]).any(0)
+        return iv.put(iv.output_of(1), where, there[iv.output_of(1)])
 
     return site
 
@@ -149,42 +134,27 @@ def _layer_1_at(*positions: str) -> Site:
 def _layer_1_at_numbers(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
     """The k-th assigned number gets what the k-th one of the source got, wherever the two stand."""
     width = (-1, -1, w.d_model)
-    theirs = there[output_of(1)].gather(1, assigned_positions(source, w.task)[..., None].expand(width))
+    theirs = there[iv.output_of(1)].gather(1, assigned_positions(source, w.task)[..., None].expand(width))
     ours = assigned_positions(base, w.task)[..., None].expand(width)
-    content = torch.zeros_like(there[output_of(1)]).scatter(1, ours, theirs)
-    return put(output_of(1), w.task.assigned_numbers(base), content)
+    content = torch.zeros_like(there[iv.output_of(1)]).scatter(1, ours, theirs)
+    return iv.put(iv.output_of(1), w.task.assigned_numbers(base), content)
 
 
 def _at_equal(site: str) -> Site:
     """What the site holds at the last position."""
-    return lambda w, there, base, source: put(site, at(base, w.task.last), there[site][:, -1:])
+    return lambda w, there, base, source: iv.put(site, iv.at(base, w.task.last), there[site][:, -1:])
 
 
-def _pattern(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
-    return attend_in_layer_2(there.attention(2)[:, -1])
+def _value(side: int, to_unread: bool = False) -> Site:
+    """The value of the left (0) or right (1) number, put at that number, or at the first assigned one that is not to be added."""
 
-
-def _value_at(which: Callable[[Tensor, Task], Tensor], side: int = 0) -> Site:
     def site(w: Weights, there: Pass, base: Tensor, source: Tensor) -> Alter:
-        row = torch.arange(len(base), device=base.device)
+        row, wanted = torch.arange(len(base), device=base.device), w.task.value_positions(base)
         value = there[VALUE][row, w.task.value_positions(source)[:, side]]  # (batch, head, d_head)
-        return put(VALUE, at(base, which(base, w.task)), value[:, None])
+        unread = w.task.assigned_numbers(base).scatter(1, wanted, False).int().argmax(1)
+        return iv.put(VALUE, iv.at(base, unread if to_unread else wanted[:, side]), value[:, None])
 
     return site
-
-
-def _left_place(tokens: Tensor, task: Task) -> Tensor:
-    return task.value_positions(tokens)[:, 0]
-
-
-def _right_place(tokens: Tensor, task: Task) -> Tensor:
-    return task.value_positions(tokens)[:, 1]
-
-
-def _unread_place(tokens: Tensor, task: Task) -> Tensor:
-    """The first assigned number that is not to be added."""
-    free = task.assigned_numbers(tokens).scatter(1, task.value_positions(tokens), False)
-    return free.int().argmax(1)
 
 
 # site -> the variable that the model says it holds ("nothing": a wrong site), and the intervention
@@ -193,14 +163,14 @@ SITES: dict[str, tuple[str, Site]] = {
     "layer 1's output at =": ("asked", _layer_1_at("last")),
     "layer 1's output at 13, 14 and =": ("asked", _layer_1_at("left", "right", "last")),
     "layer 2's query at =": ("asked", _at_equal(QUERY)),
-    "layer 2's attention pattern at =": ("places", _pattern),
-    "layer 2's value at the left number": ("left number", _value_at(_left_place)),
-    "layer 2's value at the right number": ("right number", _value_at(_right_place, 1)),
-    "layer 2's attention output at =": ("sum", _at_equal(output_of(2))),
+    "layer 2's attention pattern at =": ("places", lambda w, there, *_: iv.attend_in_layer_2(there.attention(2)[:, -1])),
+    "layer 2's value at the left number": ("left number", _value(0)),
+    "layer 2's value at the right number": ("right number", _value(1)),
+    "layer 2's attention output at =": ("sum", _at_equal(iv.output_of(2))),
     "the MLP's output at =": ("sum", _at_equal("blocks.1.hook_mlp_out")),
     "wrong site: layer 1's output at +": ("nothing", _layer_1_at("room")),
     "wrong site: layer 1's output at 13 and 14": ("nothing", _layer_1_at("left", "right")),
-    "wrong site: layer 2's value at a distractor": ("nothing", _value_at(_unread_place)),
+    "wrong site: layer 2's value at a distractor": ("nothing", _value(0, to_unread=True)),
 }
 
 
@@ -209,7 +179,7 @@ def interchanged(weights: Weights, base: Tensor, source: Tensor, site: str, dono
     """The network's answers (batch,) on `base` with one site of `SITES` as it is on `source`, or on another `donor`."""
     donor = source if donor is None else donor
     there = run(weights, donor, keep=(QUERY, VALUE))
-    return answers(weights, base, SITES[site][1](weights, there, base, donor))
+    return iv.answers(weights, base, SITES[site][1](weights, there, base, donor))
 
 
 @torch.no_grad()
@@ -225,7 +195,7 @@ def interchange_table(
     told = {"nothing": task.right_answers(base), **{name: counterfactual(base, source, name, task) for name in VARIABLES}}
     for site in sites:
         given = interchanged(weights, base, source, site, donor)
-        rows[site] = {name: (given == expected).double().mean().item() for name, expected in told.items()}
+        rows[site] = {name: share_true(given == expected) for name, expected in told.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["nothing", *VARIABLES])
 
 
@@ -249,14 +219,14 @@ def ablated(weights: Weights, tokens: Tensor, reference: Tensor, part: str, by: 
         return {"zero": 0 * values[of], "mean": values.mean(0, keepdim=True).expand_as(values)[of], "resample": values[of]}[by]
 
     if part == PARTS[0]:
-        new = instead(identity_term(weights, reference), drawn)
-        return add_to_scores_of_equal(new - identity_term(weights, tokens))
-    brought = run(weights, reference)[output_of(1)]
+        new = instead(iv.identity_term(weights, reference), drawn)
+        return iv.add_to_scores_of_equal(new - iv.identity_term(weights, tokens))
+    brought = run(weights, reference)[iv.output_of(1)]
     if part == PARTS[1]:
         where = task.assigned_numbers(tokens)
         vectors = brought[task.assigned_numbers(reference)]  # (n, d_model)
-        return put(output_of(1), where, instead(vectors, torch.randint(len(vectors), where.shape, generator=generator)))
-    return put(output_of(1), at(tokens, task.last), instead(brought[:, task.last], drawn)[:, None])
+        return iv.put(iv.output_of(1), where, instead(vectors, torch.randint(len(vectors), where.shape, generator=generator)))
+    return iv.put(iv.output_of(1), iv.at(tokens, task.last), instead(brought[:, task.last], drawn)[:, None])
 
 
 KINDS_OF_ANSWER = ("right", "twice the constant", "constant + another number", "another")
@@ -271,7 +241,7 @@ def kinds_of_answer(tokens: Tensor, given: Tensor, task: Task) -> dict[str, floa
     with_others = ((tokens + constant) % N == given[:, None]) & task.assigned_numbers(tokens)
     fits = torch.stack([given == task.right_answers(tokens), given == 2 * constant[:, 0] % N, with_others.any(1)])
     first = torch.cat([fits, torch.ones_like(fits[:1])]).int().argmax(0)
-    return {name: (first == place).double().mean().item() for place, name in enumerate(KINDS_OF_ANSWER)}
+    return {name: share_true(first == place) for place, name in enumerate(KINDS_OF_ANSWER)}
 
 
 def typed_number_unnamed(weights: Weights, tokens: Tensor) -> dict[str, Alter]:
@@ -280,11 +250,11 @@ def typed_number_unnamed(weights: Weights, tokens: Tensor) -> dict[str, Alter]:
     The block's term is taken out of the score of this one position; or its key is replaced by the mean key of these problems.
     """
     task, key = weights.task, "blocks.1.attn.hook_k"
-    term = torch.where(at(tokens, task.right), identity_term(weights, tokens), 0)
+    term = torch.where(iv.at(tokens, task.right), iv.identity_term(weights, tokens), 0)
     held = run(weights, tokens, keep=[key])[key]
     return {
-        "no block term there": add_to_scores_of_equal(-term),
-        "the mean key there": put_back(key, held.mean(0, keepdim=True).expand_as(held), task.right),
+        "no block term there": iv.add_to_scores_of_equal(-term),
+        "the mean key there": iv.put_back(key, held.mean(0, keepdim=True).expand_as(held), task.right),
     }
 
 
@@ -364,16 +334,27 @@ def scrubbed(
 # the same on many runs
 
 
+def share_true(true: Tensor) -> float:
+    """The share of what is true, of booleans (n,)."""
+    return true.double().mean().item()
+
+
+def problems_with_number_right(run: Run, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Problems such as b+19 of the training law and their answers: about half of `size`."""
+    tokens, right = evaluation_populations(run.split)["1-var train"].sample(size, generator)
+    left = run.task.kind_of(tokens) == 1
+    return tokens[left], right[left]
+
+
 def _attribution(weights: Weights, size: int) -> list[tuple[str, str, str, float]]:
     """What one gradient estimates for two changes, where each enters and at layer 2's output."""
     task, generator, rows = weights.task, torch.Generator().manual_seed(10), []
-    clean = full_problems(size, generator, task)
-    changes = changed_problems(clean, generator, task)
-    sites = {"the embedding": "blocks.0.hook_resid_pre", "layer 2's output": output_of(2)}
+    clean = iv.full_problems(size, generator, task)
+    changes = iv.changed_problems(clean, generator, task)
     for change, place in (("asked", task.left), ("constant", task.right)):
-        found = attributed(weights, clean, changes[change], list(sites.values())).mean(0)
-        for k, (site, at_site) in enumerate(zip(sites, (place, task.last))):
-            rows.append(("attribution", change, site, found[k, at_site].item()))
+        enters, leaves = iv.attributed(weights, clean, changes[change], ["blocks.0.hook_resid_pre", iv.output_of(2)]).mean(0)
+        rows.append(("attribution", change, "the embedding", enters[place].item()))
+        rows.append(("attribution", change, "layer 2's output", leaves[task.last].item()))
     return rows
 
 
@@ -384,27 +365,25 @@ def causes(study: Run, size: int = 240) -> pd.DataFrame:
 
     base, source = pairs(study.split, size, generator)
     for experiment, donor in (("interchange", source), ("random donor", source.roll(1, 0))):
-        for site, shares in interchange_table(w, base, source, donor=donor).iterrows():
-            rows += [(experiment, site, variable, share) for variable, share in shares.items()]
+        found = interchange_table(w, base, source, donor=donor).stack()
+        rows += [(experiment, *place, value) for place, value in found.items()]
 
-    clean = full_problems(size // 4, generator, task)
-    for change, changed in changed_problems(clean, generator, task).items():
+    clean = iv.full_problems(size // 4, generator, task)
+    for change, changed in iv.changed_problems(clean, generator, task).items():
         for experiment, two in (("denoising", (clean, changed)), ("noising", (changed, clean))):
-            early = put(output_of(1), at(clean, task.last), run(w, two[0])[output_of(1)])
-            rows.append((experiment, change, "layer 1's output at =", Recovery(w, *two)(early).mean().item()))
-            paths = path_patched(w, *two).mean(0)
-            for part, position in (("query", task.last), ("key", task.right)):
-                share = paths[("query", "key").index(part), position].item()
-                rows.append((experiment, change, f"path by the {part} at {position}", share))
+            early = iv.put(iv.output_of(1), iv.at(clean, task.last), run(w, two[0])[iv.output_of(1)])
+            rows.append((experiment, change, "layer 1's output at =", iv.Recovery(w, *two)(early).mean().item()))
+            for paths, part, position in zip(iv.path_patched(w, *two).mean(0), ("query", "key"), (task.last, task.right)):
+                rows.append((experiment, change, f"path by the {part} at {position}", paths[position].item()))
     rows += _attribution(w, 5 * size // 4)
 
     sets, laws = evaluation_sets(study.split, size=size), evaluation_populations(study.split)
     tokens, reference = sets["1-var train"].tokens, training_population(study.split).sample(4 * size, generator).tokens
     ways = {f"{part}, {by}": ablated(w, tokens, reference, part, by, generator) for part in PARTS for by in BY}
-    ways["numbers read evenly in layer 1"] = make_uniform(1, task.assigned_numbers(tokens))
-    ways["= reads evenly in layer 1"] = make_uniform(1, at(tokens, task.last))
+    ways["numbers read evenly in layer 1"] = iv.make_uniform(1, task.assigned_numbers(tokens))
+    ways["= reads evenly in layer 1"] = iv.make_uniform(1, iv.at(tokens, task.last))
     for name, each in ways.items():
-        rows += [("ablation", name, *kind) for kind in kinds_of_answer(tokens, answers(w, tokens, each), task).items()]
+        rows += [("ablation", name, *kind) for kind in kinds_of_answer(tokens, iv.answers(w, tokens, each), task).items()]
 
     for name, (tokens, right) in sets.items():
         pool = laws[name].sample(4000, generator).tokens
@@ -417,15 +396,11 @@ def causes(study: Run, size: int = 240) -> pd.DataFrame:
         if name.endswith(" train"):
             stories |= {f"without {variable}": {"forget": (variable,)} for variable in FORGET}
         for row, kind in stories.items():
-            share = (scrubbed(w, tokens, pool, generator, **kind) == right).double().mean().item()
-            rows.append(("scrubbing", name, row, share))
+            rows.append(("scrubbing", name, row, share_true(scrubbed(w, tokens, pool, generator, **kind) == right)))
 
-    tokens, right = laws["1-var train"].sample(4 * size, generator)
-    is_left = task.kind_of(tokens) == 1
-    tokens, right = tokens[is_left], right[is_left]
+    tokens, right = problems_with_number_right(study, 4 * size, generator)
     for name, each in {"the network": {}, **typed_number_unnamed(w, tokens)}.items():
-        share = (answers(w, tokens, each) == right).double().mean().item()
-        rows.append(("typed number unnamed", "1-var left", name, share))
+        rows.append(("typed number unnamed", "1-var left", name, share_true(iv.answers(w, tokens, each) == right)))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])
 
 

@@ -183,37 +183,40 @@ BRANCHES = {
 ASIDE = {(draw, share): Branch(aside=True, share=share, draw=draw) for draw in range(4) for share in (1.0, 2.0, 3.0, 4.0)}
 
 
+def ordinary(split: Split) -> list[int]:
+    """The variables, as token ids, that training puts on either side."""
+    task, restricted = split.task, {*split.never_left, *split.never_right}
+    return [task.first_variable + v for v in range(task.n_variables) if v not in restricted]
+
+
 @torch.no_grad()
 def changed_embeddings(weights: Weights, branch: Branch, split: Split) -> Tensor:
     """The token embeddings (d_vocab, d_model) with the branch's change to k and l."""
     task, W_E = weights.task, weights.W_E.clone()
     problems = variable_problems(split).tokens.view(task.n_variables, 2, -1, task.length)
-    restricted = set(split.never_left) | set(split.never_right)
-    ordinary = [task.first_variable + v for v in range(task.n_variables) if v not in restricted]
+    usual = ordinary(split)
     for name in LATE:
         row = task.token(name)
         vectors = lever_vectors(weights, problems[row - task.first_variable, 1])
-        gap = vectors @ (weights.W_E[ordinary].mean(0) - weights.W_E[row])  # (3,)
-        turned = torch.tensor([branch.share * (lever in branch.levers) for lever in LEVERS])
+        gap = vectors @ (weights.W_E[usual].mean(0) - weights.W_E[row])  # (3,)
         if branch.aside:
             drawn = torch.randn(weights.d_model, generator=torch.Generator().manual_seed(1000 * branch.draw + row))
             drawn = drawn - smallest_change(vectors, vectors @ drawn)
             as_far = smallest_change(vectors, gap * torch.tensor([0.0, 0.0, 1.0])).norm()
             W_E[row] += branch.share * drawn * as_far / drawn.norm()
         elif branch.levers:
-            W_E[row] += smallest_change(vectors, gap * turned)
+            W_E[row] += smallest_change(vectors, gap * torch.tensor([branch.share * (each in branch.levers) for each in LEVERS]))
         for _ in range(8 * branch.held):  # each round changes `=`, and so the lever, a little
             now = lever_vectors(replace(weights, W_E=W_E), problems[row - task.first_variable, 1])
-            off = now[2] @ (W_E[ordinary].mean(0) - W_E[row]) - gap[2]
+            off = now[2] @ (W_E[usual].mean(0) - W_E[row]) - gap[2]
             W_E[row] += smallest_change(now, off * torch.tensor([0.0, 0.0, 1.0]))
     return W_E
 
 
 def take(learner: StudyLearner, branch: Branch, batches: int = 0) -> None:
     """Change a learner as the branch says; `batches` other than 0 seeds the draw of its problems anew."""
-    weights = Weights(**{name: tensor.detach().clone() for name, tensor in learner.tensors.items()})
     with torch.no_grad():
-        learner.tensors["W_E"].copy_(changed_embeddings(weights, branch, learner.split))
+        learner.weights.W_E.copy_(changed_embeddings(learner.weights, branch, learner.split))
     for group in learner.optimizer.param_groups:
         group["weight_decay"] = branch.weight_decay
     if branch.often != 1:
@@ -228,10 +231,8 @@ class Keeper:
     """Keeps some levers of k and l at the distance from the ordinary variables that they have when it is made."""
 
     def __init__(self, learner: StudyLearner, levers: tuple[str, ...]):
-        self.learner, task = learner, learner.config.task
+        self.learner, self.ordinary, task = learner, ordinary(learner.split), learner.config.task
         self.levers = torch.tensor([lever in levers for lever in LEVERS])
-        restricted = set(learner.split.never_left) | set(learner.split.never_right)
-        self.ordinary = [task.first_variable + v for v in range(task.n_variables) if v not in restricted]
         tokens = variable_problems(learner.split).tokens.view(task.n_variables, 2, -1, task.length)[:, 1, :150]
         self.problems = {task.token(name): tokens[task.token(name) - task.first_variable] for name in LATE}
         self.distances = {row: self.distance(row)[1] for row in self.problems}
@@ -239,7 +240,7 @@ class Keeper:
     @torch.no_grad()
     def distance(self, row: int) -> tuple[Tensor, Tensor]:
         """The vectors (3, d_model) of a variable's levers, and how far (3,) the levers are from the ordinary ones."""
-        w = Weights(**{name: tensor.detach() for name, tensor in self.learner.tensors.items()})
+        w = self.learner.weights
         vectors = lever_vectors(w, self.problems[row])
         return vectors, vectors @ (w.W_E[row] - w.W_E[self.ordinary].mean(0))
 
@@ -249,7 +250,7 @@ class Keeper:
         for _ in range(2 * bool(self.levers.any())):
             for row, distance in self.distances.items():
                 vectors, now = self.distance(row)
-                self.learner.tensors["W_E"][row] += smallest_change(vectors, (distance - now) * self.levers)
+                self.learner.weights.W_E[row] += smallest_change(vectors, (distance - now) * self.levers)
 
 
 def followed(
@@ -260,8 +261,7 @@ def followed(
     columns = [task.token(name) - task.first_variable for name in LATE]
     while True:
         with torch.no_grad():
-            weights = Weights(**{name: tensor.detach() for name, tensor in learner.tensors.items()})
-            found = variable_accuracy(weights, problems)[columns]  # (late, side)
+            found = variable_accuracy(learner.weights, problems)[columns]  # (late, side)
         yield {"step": learner.step} | dict(zip(PLACES, [*found[:, 1].tolist(), *found[:, 0].tolist()]))
         calm = calm + 1 if found[:, 1].min() > 0.7 else 0
         if learner.step >= end or calm > settled:

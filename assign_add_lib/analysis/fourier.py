@@ -185,23 +185,25 @@ def plain_logits(weights: Weights) -> Tensor:
     return last_logits(weights, tokens).view(*[task.n_numbers] * 3)
 
 
+def _sums(N: int) -> Tensor:
+    """(x + y) mod N for every pair, (x, y)."""
+    x = torch.arange(N)
+    return (x[:, None] + x) % N
+
+
 def pair_margins(logits: Tensor) -> Tensor:
     """The right answer's logit less the largest other one, (x, y), from logits (x, y, q)."""
-    x = torch.arange(len(logits))
-    wrong = logits.scatter(2, ((x[:, None] + x) % len(x))[..., None], -torch.inf).max(2).values
-    return right_logits(logits) - wrong
+    return right_logits(logits) - logits.scatter(2, _sums(len(logits))[..., None], -torch.inf).max(2).values
 
 
 def right_logits(logits: Tensor) -> Tensor:
     """The logit of (x + y) mod N for every pair, (x, y), from logits (x, y, q)."""
-    x = torch.arange(len(logits))
-    return logits.gather(2, ((x[:, None] + x) % len(x))[..., None]).squeeze(2)
+    return logits.gather(2, _sums(len(logits))[..., None]).squeeze(2)
 
 
 def pair_accuracy(logits: Tensor) -> float:
     """The share of all pairs whose largest logit is at (x + y) mod N, from logits (x, y, q)."""
-    x = torch.arange(len(logits))
-    return (logits.argmax(2) == (x[:, None] + x) % len(x)).double().mean().item()
+    return (logits.argmax(2) == _sums(len(logits))).double().mean().item()
 
 
 def circular_error(a: Tensor, b: Tensor) -> Tensor:
@@ -214,9 +216,14 @@ def distance_irrelevance(logits: Tensor) -> float:
 
     The mean over d of the standard deviation of L[x, x + d] over x, over that of all L.  Zhong et al. 2023, definition 4.2.
     """
-    L, x = right_logits(logits).double(), torch.arange(len(logits))
-    by_distance = L[x, (x + x[:, None]) % len(x)]  # (distance, x)
-    return (by_distance.std(1, correction=0).mean() / L.std(correction=0)).item()
+    by_distance = _by_distance(logits)
+    return (by_distance.std(1, correction=0).mean() / right_logits(logits).double().std(correction=0)).item()
+
+
+def _by_distance(logits: Tensor) -> Tensor:
+    """The right answer's logits L[x, x + d], (d, x), from logits (x, y, q)."""
+    x = torch.arange(len(logits))
+    return right_logits(logits).double()[x, (x + x[:, None]) % len(x)]
 
 
 def distance_spread(logits: Tensor) -> tuple[float, float]:
@@ -224,16 +231,13 @@ def distance_spread(logits: Tensor) -> tuple[float, float]:
 
     Their squares add up to the variance of all L[x, x + d], from logits (x, y, q).
     """
-    L, x = right_logits(logits).double(), torch.arange(len(logits))
-    by_distance = L[x, (x + x[:, None]) % len(x)]  # (distance, x)
+    by_distance = _by_distance(logits)
     return by_distance.mean(1).std(correction=0).item(), by_distance.var(1, correction=0).mean().sqrt().item()
 
 
 def answer_part(logits: Tensor, k: int) -> Tensor:
     """What frequency k, as a wave over q, adds to the right answer's logit, (x, y), from logits (x, y, q)."""
-    x = torch.arange(len(logits))
-    part = keep(logits.permute(2, 0, 1), [k]).permute(1, 2, 0)
-    return part.gather(2, ((x[:, None] + x) % len(x))[..., None]).squeeze(2)
+    return right_logits(keep(logits.permute(2, 0, 1), [k]).permute(1, 2, 0))
 
 
 def even_phases(ks: Tensor) -> Tensor:

@@ -68,14 +68,6 @@ def shares(rows: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=["share", "low", "high"])
 
 
-def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Tables of shares as one, in percent: `98.8 (97.4 to 99.4)`."""
-    return pd.DataFrame({
-        name: [f"{100 * s:.1f} ({100 * low:.1f} to {100 * high:.1f})" for s, low, high in table.to_numpy()]
-        for name, table in tables.items()
-    }, index=next(iter(tables.values())).index)  # fmt: skip
-
-
 def at(tokens: Tensor, position: int | Tensor) -> Tensor:
     """Mark one position, the same for all or one for each problem (batch,), as (batch, pos)."""
     places = torch.as_tensor(position, device=tokens.device).expand(len(tokens))
@@ -159,14 +151,6 @@ def identity_term(weights: Weights, tokens: Tensor, block: Tensor | None = None)
     return torch.einsum("bv,vw,bkw->bk", read[:, task.last], block, read)
 
 
-def change_value(tokens: Tensor, slot: int, generator: torch.Generator, task: Task) -> Tensor:
-    """The same packed problems with another number in one slot."""
-    tokens, place = task.check(tokens).clone(), 2 * slot + 1
-    shift = torch.randint(1, task.n_numbers, (len(tokens),), generator=generator)
-    tokens[:, place] = (tokens[:, place] + shift) % task.n_numbers
-    return tokens
-
-
 def full_problems(size: int, generator: torch.Generator, task: Task) -> Tensor:
     """Packed 1-var problems (batch, pos) with every slot in use; the third slot's variable is the left operand.
 
@@ -192,11 +176,12 @@ def changed_problems(clean: Tensor, generator: torch.Generator, task: Task) -> d
     `value`: the number of the asked variable, in the third slot.  `names`: the third and the first slot exchange their
     variables.  `asked`: the first slot's variable is asked for.  `constant`: the first slot's number is added.
     """
-    names, asked, constant = (task.check(clean).clone() for _ in range(3))
+    value, names, asked, constant = (task.check(clean).clone() for _ in range(4))
+    value[:, 5] = (clean[:, 5] + torch.randint(1, task.n_numbers, (len(clean),), generator=generator)) % task.n_numbers
     names[:, [4, 0]] = clean[:, [0, 4]]
     asked[:, task.left] = clean[:, 0]
     constant[:, task.right] = clean[:, 1]
-    return {"value": change_value(clean, 2, generator, task), "names": names, "asked": asked, "constant": constant}
+    return {"value": value, "names": names, "asked": asked, "constant": constant}
 
 
 class Recovery:
@@ -223,9 +208,8 @@ class Recovery:
 
 def put_back(site: str, content: Tensor, position: int | slice) -> Alter:
     """At one position, or at some, put what another pass held there, of a site whose second axis is the position."""
-    where = torch.zeros(1, content.shape[1], dtype=torch.bool, device=content.device)
-    where[:, position] = True
-    return put(site, where, content)
+    places = torch.arange(content.shape[1], device=content.device)
+    return put(site, torch.isin(places, places[position])[None], content)
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ from ..circuits import OV, variable_identity
 from ..model import Alter, Weights, run, trace
 from ..sampling import evaluation_populations, evaluation_sets, training_population
 from ..training import Run
+from . import interventions as iv
 from .causal import (
     FORGET,
     SIDE_ROAD,
@@ -15,21 +16,13 @@ from .causal import (
     interchanged,
     kinds_of_answer,
     pairs,
+    problems_with_number_right,
     scrubbed,
+    share_true,
     story,
     typed_number_unnamed,
 )
-from .interventions import (
-    add_to_scores_of_equal,
-    answers,
-    at,
-    changed_problems,
-    full_problems,
-    identity_term,
-    make_uniform,
-    put_back,
-    variables_read,
-)
+from .fourier import number_table
 from .probes import both_numbers_accuracy, unordered_split
 from .statistics import sign_test
 
@@ -38,18 +31,13 @@ KINDS = {1: "b + 19", 2: "19 + b", 3: "a + b"}
 BEARS_ASKED = ("layer 1's output at =", "layer 1's output at 13, 14 and =", "layer 2's query at =")
 
 
-def _share(right: Tensor) -> float:
-    """The share of what is true, of booleans (n,)."""
-    return right.double().mean().item()
-
-
 def terms_at_right(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
     """Parts (batch,) of the block's term in the score of the right operand's position, for problems such as b+19.
 
     `all` of it; what comes `through the left operand's position`; and what passes through the `other names` than the asked one.
     """
     task, pattern = weights.task, trace(weights, tokens).pattern[:, 0]
-    read, row = variables_read(pattern, tokens, task), torch.arange(len(tokens), device=tokens.device)
+    read, row = iv.variables_read(pattern, tokens, task), torch.arange(len(tokens), device=tokens.device)
     looked_for = read[:, task.last] @ variable_identity(weights)  # (batch, V)
     here, asked = read[:, task.right], tokens[:, task.left] - task.first_variable
     whole = (looked_for * here).sum(1)
@@ -72,8 +60,7 @@ def shares_of_variance(weights: Weights) -> dict[str, float]:
 
     Its input is half the sum of the two numbers' images under OV2, as in chapter 6.
     """
-    N = weights.task.n_numbers
-    image = weights.W_E[:N] @ OV(weights, 2)
+    N, image = weights.task.n_numbers, number_table(weights)
     out = ((0.5 * (image[:, None] + image[None])) @ weights.W_in).relu() @ weights.W_out  # (N, N, d_model)
     out = out - out.mean((0, 1))
     x, y = torch.cartesian_prod(torch.arange(N), torch.arange(N)).T
@@ -94,8 +81,8 @@ def _operands_unread(study: Run, w: Weights, size: int) -> list[Row]:
     """What is answered where `=` reads in layer 1 all positions evenly but those of the two operands."""
     task = study.task
     tokens = evaluation_populations(study.split)["1-var train"].sample(size, torch.Generator().manual_seed(12)).tokens
-    unread = make_uniform(1, at(tokens, task.last), without=(task.left, task.right))
-    kinds = kinds_of_answer(tokens, answers(w, tokens, unread), task)
+    unread = iv.make_uniform(1, iv.at(tokens, task.last), without=(task.left, task.right))
+    kinds = kinds_of_answer(tokens, iv.answers(w, tokens, unread), task)
     return [("operands unread", "1-var train", *kind) for kind in kinds.items()]
 
 
@@ -104,7 +91,7 @@ def _asked_by_kind(study: Run, w: Weights, size: int) -> list[Row]:
     told, kind, rows = counterfactual(base, source, "asked", study.task), study.task.kind_of(base), []
     for site in BEARS_ASKED:
         fits = interchanged(w, base, source, site) == told
-        rows += [("asked by kind", site, name, _share(fits[kind == k])) for k, name in KINDS.items()]
+        rows += [("asked by kind", site, name, share_true(fits[kind == k])) for k, name in KINDS.items()]
     return rows
 
 
@@ -112,7 +99,7 @@ def road_closed(weights: Weights, tokens: Tensor) -> Alter:
     """The alteration that takes what layer 1 moved from the left operand to the right one out of layer 2's key there."""
     task, seen = weights.task, trace(weights, tokens)
     moved = seen.pattern[:, 0, task.right, task.left, None] * (seen.resid_pre[:, task.left] @ OV(weights, 1))
-    change = at(tokens, task.right)[:, :, None] * (moved @ weights.W_K[1])[:, None]
+    change = iv.at(tokens, task.right)[:, :, None] * (moved @ weights.W_K[1])[:, None]
     return {"blocks.1.attn.hook_k": lambda held: held - change[:, :, None]}
 
 
@@ -126,43 +113,36 @@ def key_at_right(weights: Weights, tokens: Tensor, right: Tensor, generator: tor
     terms = terms_at_right(weights, tokens)
 
     def less(part: str) -> Alter:
-        return add_to_scores_of_equal(at(tokens, task.right) * -terms[part][:, None])
+        return iv.add_to_scores_of_equal(iv.at(tokens, task.right) * -terms[part][:, None])
 
     ways = {
         "the network": {},
         **typed_number_unnamed(weights, tokens),
-        "the key of another name there": put_back(key, other, task.right),
+        "the key of another name there": iv.put_back(key, other, task.right),
         "no block term of other names there": less("other names"),
         "no block term through 13 there": less("through the left operand's position"),
         "the road from 13 closed": road_closed(weights, tokens),
     }
-    return {name: answers(weights, tokens, alter) == right for name, alter in ways.items()}
-
-
-def problems_with_number_right(run: Run, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Problems such as b+19 of the training law and their answers: about half of `size`."""
-    tokens, right = evaluation_populations(run.split)["1-var train"].sample(size, generator)
-    left = run.task.kind_of(tokens) == 1
-    return tokens[left], right[left]
+    return {name: iv.answers(weights, tokens, alter) == right for name, alter in ways.items()}
 
 
 def _key_at_right(study: Run, w: Weights, size: int, generator: torch.Generator) -> list[Row]:
     fits = key_at_right(w, *problems_with_number_right(study, 6 * size, generator), generator)
     p = sign_test(fits["no block term there"], fits["the key of another name there"])[2]
-    rows = [("key at 14", "b + 19", name, _share(each)) for name, each in fits.items()]
+    rows = [("key at 14", "b + 19", name, share_true(each)) for name, each in fits.items()]
     return [*rows, ("key at 14", "b + 19", "p: no block term, or another name's key", p)]
 
 
 def _needed_and_enough(w: Weights, size: int, generator: torch.Generator) -> list[Row]:
     task, rows = w.task, []
-    clean = full_problems(size, generator, task)
-    right, changes = task.right_answers(clean), changed_problems(clean, generator, task)
+    clean = iv.full_problems(size, generator, task)
+    right, changes = task.right_answers(clean), iv.changed_problems(clean, generator, task)
     for change, part, place in (("names", "k", 1), ("names", "k", 5), ("asked", "q", task.last), ("value", "v", 5)):
         site = f"blocks.1.attn.hook_{part}"
         theirs, ours = (run(w, tokens, keep=[site])[site] for tokens in (changes[change], clean))
         for way, tokens, content in (("noising", clean, theirs), ("denoising", changes[change], ours)):
-            given = answers(w, tokens, put_back(site, content, place if part != "q" else -1))
-            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", _share(given == right)))
+            given = iv.answers(w, tokens, iv.put_back(site, content, place if part != "q" else -1))
+            rows.append((f"clean answers, {way}", change, f"layer 2's {part} at {place}", share_true(given == right)))
     return rows
 
 
@@ -172,8 +152,8 @@ def _block(study: Run, w: Weights, size: int, generator: torch.Generator) -> lis
     block, asked = variable_identity(w), story(tokens, task).asked
     next_one = (asked - task.first_variable + 1) % task.n_variables + task.first_variable
     told = story(tokens, task, asked=torch.where(asked < 0, -1, next_one)).sum
-    change = identity_term(w, tokens, block.roll(1, dims=1) - block)
-    assigned, typed = task.assigned_numbers(tokens), at(tokens, task.right)
+    change = iv.identity_term(w, tokens, block.roll(1, dims=1) - block)
+    assigned, typed = task.assigned_numbers(tokens), iv.at(tokens, task.right)
     at_keys = {
         "everywhere": torch.ones_like(assigned),
         "at the assigned numbers": assigned,
@@ -181,20 +161,22 @@ def _block(study: Run, w: Weights, size: int, generator: torch.Generator) -> lis
         f"everywhere but at {task.right}": ~typed.expand_as(assigned),
     }
     for name, where in at_keys.items():
-        given = answers(w, tokens, add_to_scores_of_equal(change * where))
-        rows.append(("block shifted", name, "the next variable's number", _share((given == told)[told >= 0])))
+        given = iv.answers(w, tokens, iv.add_to_scores_of_equal(change * where))
+        rows.append(("block shifted", name, "the next variable's number", share_true((given == told)[told >= 0])))
 
     tokens, right = laws["2-var train"].sample(4 * size, generator)
-    given = answers(w, tokens, add_to_scores_of_equal(-identity_term(w, tokens)))
+    given = iv.answers(w, tokens, iv.add_to_scores_of_equal(-iv.identity_term(w, tokens)))
     assigned = task.assigned_numbers(tokens)
     n = assigned.sum(1)
-    rows += [("no block, 2-var", f"{k} assigned", "right", _share((given == right)[n == k])) for k in range(2, task.slots + 1)]
+    rows += [
+        ("no block, 2-var", f"{k} assigned", "right", share_true((given == right)[n == k])) for k in range(2, task.slots + 1)
+    ]
     full = n == task.slots
     numbers = tokens[full][assigned[full]].view(-1, task.slots)
     one, two = torch.combinations(torch.arange(task.slots)).T
     sums = (numbers[:, one] + numbers[:, two]) % task.n_numbers
     for name, each in {"a sum of two assigned": sums, "a sum of two assigned in another problem": sums.roll(1, 0)}.items():
-        rows.append(("no block, 2-var", f"{task.slots} assigned", name, _share((each == given[full][:, None]).any(1))))
+        rows.append(("no block, 2-var", f"{task.slots} assigned", name, share_true((each == given[full][:, None]).any(1))))
     return rows
 
 
@@ -222,5 +204,5 @@ def controls(study: Run, size: int = 600) -> pd.DataFrame:
             stories |= {f"without {each}": {"forget": (each,)} for each in FORGET}
         for told, kind in stories.items():
             given = scrubbed(w, tokens, pool, generator, **kind)
-            rows.append(("scrubbing from all kinds", name, told, _share(given == right)))
+            rows.append(("scrubbing from all kinds", name, told, share_true(given == right)))
     return pd.DataFrame(rows, columns=["experiment", "row", "column", "value"])

@@ -17,11 +17,6 @@ from ..model import Weights, run, trace
 from ..task import Task
 
 
-def _future(weights: Weights) -> Tensor:
-    """Which keys (query, key) a query may not see."""
-    return torch.ones(weights.task.length, weights.task.length, dtype=torch.bool, device=weights.W_E.device).triu(1)
-
-
 def number_table(weights: Weights) -> tuple[Tensor, Tensor]:
     """Layer-1 score of the average number at each place, for every token (room, d_vocab) and every place (room, room)."""
     task, S = weights.task, qk_table(weights)
@@ -76,7 +71,7 @@ def layer_1_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
     task, w, length = weights.task, weights, weights.task.length
     terms = layer_1_terms(w, tokens)
     token, position = terms[:, [0, 2]].sum(1), terms[:, [1, 3]].sum(1)
-    visible = (~_future(w)).to(token.dtype)
+    visible = token.new_ones(length, length).tril()
 
     def out(part):  # constant over the keys that a query sees
         return (part * visible).sum(-1, keepdim=True) / visible.sum(-1, keepdim=True) - part
@@ -272,7 +267,7 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
         return torch.einsum("bd,bkd->bk", query, vectors.expand_as(stream)) * where
 
     moved_away = of_keys(w.W_pos[1 : task.room].mean(0) - w.W_pos, typed)
-    name = of_keys(named[:, None] - before, typed)
+    name, nameless = of_keys(named[:, None] - before, typed), of_keys(-before, typed)
     changed = torch.where(tokens[:, operands] < N, (tokens[:, operands] + N // 3) % N, tokens[:, operands])
     others = torch.einsum("bj,bjd->bd", A[:, last, operands], moved[changed] - moved[tokens[:, operands]])
 
@@ -285,8 +280,8 @@ def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
         "a name": name,
         "both": moved_away + name,
         "assigned ones lose their names": of_keys(-before, rivals),
-        "typed ones lose theirs": of_keys(-before, typed),
-        "neither": moved_away + of_keys(-before, typed),
+        "typed ones lose theirs": nameless,
+        "neither": moved_away + nameless,
         "query: own alone": of_query(-added[:, last]),
         "query: other values": of_query(others),
     }

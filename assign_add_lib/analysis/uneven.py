@@ -115,24 +115,24 @@ def larger_share(weights: Weights, tokens: Tensor) -> Tensor:
     return read.max(1).values / read.sum(1)
 
 
-def between(low: float, high: float) -> Callable:
-    """A reading of the bare circuit, for `module_trained_on`: x with a share drawn evenly from low to high, y with the rest."""
+def _of_two(share: Callable[[Tensor, torch.Generator], Tensor]) -> Callable:
+    """A reading of x with a share (batch,) that is drawn, y with the rest, and no third number."""
 
     def read(pairs, generator):
-        p = low + (high - low) * torch.rand(len(pairs), generator=generator)
+        p = share(pairs, generator)
         return torch.stack([p, 1 - p, 0 * p], 1)
 
     return read
+
+
+def between(low: float, high: float) -> Callable:
+    """A reading of the bare circuit, for `module_trained_on`: x with a share drawn evenly from low to high, y with the rest."""
+    return _of_two(lambda pairs, generator: low + (high - low) * torch.rand(len(pairs), generator=generator))
 
 
 def drawn_from(shares: Tensor) -> Callable:
     """A reading: x with a share drawn from a list of them (any length,), independently of the pair."""
-
-    def read(pairs, generator):
-        p = shares[torch.randint(len(shares), (len(pairs),), generator=generator)]
-        return torch.stack([p, 1 - p, 0 * p], 1)
-
-    return read
+    return _of_two(lambda pairs, generator: shares[torch.randint(len(shares), (len(pairs),), generator=generator)])
 
 
 def with_stranger(pairs: Tensor, generator: torch.Generator) -> Tensor:
@@ -144,13 +144,12 @@ def with_stranger(pairs: Tensor, generator: torch.Generator) -> Tensor:
 def favouring(chosen: Tensor, low: float, high: float) -> Callable:
     """A reading: a number chosen (N,) gets a share from low to high against one that is not; all else is read evenly."""
 
-    def read(pairs, generator):
-        (left, right), p = chosen[pairs].T, torch.full((len(pairs),), 0.5)
+    def share(pairs, generator):
+        left, right = chosen[pairs].T
         more = low + (high - low) * torch.rand(len(pairs), generator=generator)
-        p = torch.where(left & ~right, more, torch.where(right & ~left, 1 - more, p))
-        return torch.stack([p, 1 - p, 0 * p], 1)
+        return torch.where(left & ~right, more, torch.where(right & ~left, 1 - more, 0.5))
 
-    return read
+    return _of_two(share)
 
 
 def module_trained_on(study: Run, step: int, read: Callable, seed: int = 0, steps: int = 300) -> Tensor:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from .files import write_atomic
-from .learner import Setting
 from .loop import FAILURES
 from .manifest import data_folder, write_manifest
 from .runs import export as export_run
@@ -93,20 +92,6 @@ LISTS = {  # by the type of a setting: what reads a list of values, and an examp
 }
 
 
-def _add_settings(parser: argparse.ArgumentParser, settings: Mapping[str, Setting]) -> None:
-    """An option for each setting, with its default."""
-    for name, (kind, default) in settings.items():
-        how = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
-        parser.add_argument(option(name), default=default, help=f"default {default}", **how)
-
-
-def _add_lists(parser: argparse.ArgumentParser, settings: Mapping[str, Setting]) -> None:
-    """An option for a list of values of each setting."""
-    for name, (kind, default) in settings.items():
-        read, example = LISTS[kind]
-        parser.add_argument(option(name), type=read, metavar="LIST", help=f"such as {example}; default {default}")
-
-
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu or cuda (default: CUDA if there is one)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -123,11 +108,14 @@ def train(system: System) -> Command:
             if not 1 <= args.threads <= MOST_THREADS:
                 raise ValueError(f"threads must be at least 1 and at most {MOST_THREADS}, not {args.threads}")
             torch.set_num_threads(args.threads)
-        print(f"finished: {system.train(config, args.folder, args.device, not args.quiet, command_line())}")
+        done = system.train(config, args.folder, args.device, progress=not args.quiet, command=command_line())
+        print(f"finished: {done}")
 
     def arguments(parser: Parser) -> None:
         parser.add_argument("folder", metavar="FOLDER", help="where the run goes")
-        _add_settings(parser, system.config.settings())
+        for name, (kind, default) in system.config.settings().items():
+            how = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
+            parser.add_argument(option(name), default=default, help=f"default {default}", **how)
         parser.add_argument("--threads", type=int, help="number of CPU threads (default: one per core)")
         _add_place(parser)
 
@@ -151,7 +139,9 @@ def sweep(system: System) -> Command:
     def arguments(parser: Parser) -> None:
         parser.add_argument("folder", metavar="FOLDER", help="where the runs go, one folder each")
         parser.add_argument("--book", action="store_true", help="train all runs of this system that the book ships")
-        _add_lists(parser, system.config.settings())
+        for name, (kind, default) in system.config.settings().items():
+            read, example = LISTS[kind]
+            parser.add_argument(option(name), type=read, metavar="LIST", help=f"such as {example}; default {default}")
         parser.add_argument("--table", metavar="FILE", help="where the table goes, one row per run (default FOLDER/table.csv)")
         parser.add_argument("--jobs", type=int, help="number of processes, one thread each (default: one per core)")
         parser.add_argument("--backend", default="loky", help="loky: processes here (default); dask: a cluster's workers")

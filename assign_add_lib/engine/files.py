@@ -62,6 +62,13 @@ def remove_unfinished(folder: Path, name: str = "*") -> None:
         path.unlink(missing_ok=True)
 
 
+def existing(path: str | Path) -> Path:
+    """The path of a file; FileNotFoundError where there is none."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    return Path(path)
+
+
 def write_json(path: str | Path, value: dict) -> None:
     """Write a JSON file, whole or not at all."""
     write_atomic(path, json.dumps(value, indent=2) + "\n")
@@ -69,9 +76,7 @@ def write_json(path: str | Path, value: dict) -> None:
 
 def read_json(path: str | Path) -> dict:
     """Read a JSON file; FileNotFoundError or ValueError names the file and what is wrong."""
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+    path = existing(path)
     try:
         value = json.loads(path.read_text())
     except (ValueError, RecursionError) as error:
@@ -109,9 +114,7 @@ def save_tensors(path: str | Path, tensors: dict[str, Tensor], **notes: str | in
 
 def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read tensors and notes back; ValueError where the file is not what `save_tensors` wrote."""
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+    path = existing(path)
     try:
         with safe_open(path, "pt") as file:
             notes = dict(file.metadata() or {})

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from torch import Tensor
 
-from .files import load_tensors, read_json, remove_unfinished, text_sha256
+from .files import existing, load_tensors, read_json, remove_unfinished, text_sha256
 from .learner import Config
 
 CONFIG, METRICS, STATE, ROW = "config.json", "metrics.csv", "state.safetensors", "row.csv"
@@ -66,10 +66,8 @@ def decided_by(config: dict, notes: Mapping[str, Any]) -> str:
 
 
 def _record(value: dict) -> dict:
-    seconds = value["seconds"]
-    if set(value) != {"command", "seconds", "machine", "torch"} or not isinstance(seconds, int | float):
-        raise TypeError
-    if not all(isinstance(value[name], str) for name in ("command", "machine", "torch")):
+    kinds, seconds = {"command": str, "seconds": int | float, "machine": str, "torch": str}, value["seconds"]
+    if set(value) != set(kinds) or not all(isinstance(value[name], kind) for name, kind in kinds.items()):
         raise TypeError
     if isinstance(seconds, bool) or not 0 <= seconds < math.inf:
         raise ValueError(f"its seconds are {seconds}")
@@ -111,10 +109,8 @@ def metrics_text(rows: Sequence[dict]) -> str:
 
 def read_metrics(path: Path, config: Config) -> list[dict]:
     """Read back the rows that `metrics_text` wrote, from step 0 on; ValueError where the file is anything else."""
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
     try:
-        text = path.read_bytes().decode()
+        text = existing(path).read_bytes().decode()
         rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
         rows = [row | {"step": int(row["step"])} for row in rows]
         intact = bool(rows) and metrics_text(rows) == text and all(math.isfinite(row["loss"]) for row in rows)

@@ -3,7 +3,7 @@
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -59,12 +59,10 @@ class Config:
 
     def __post_init__(self):
         for name, kind in get_type_hints(type(self)).items():
-            value = getattr(self, name)
-            fits, words = _FITTING.get(kind, (None, ""))
-            if fits and not fits(value):
-                raise ValueError(f"{name} must be {words}, not {_shown(value)}")
+            if kind in _FITTING:
+                self._check([name], *_FITTING[kind])
             if kind is float:
-                object.__setattr__(self, name, float(value))  # equal configs are equal text
+                object.__setattr__(self, name, float(getattr(self, name)))  # equal configs are equal text
         self.at_least(1, "steps", "log_every", "checkpoint_every")
         self.at_most(10**9, "steps", "log_every", "checkpoint_every")
         if not 0 <= self.seed < 2**31:
@@ -72,23 +70,22 @@ class Config:
         if self.checkpoint_every % self.log_every:
             raise ValueError(f"checkpoint_every ({self.checkpoint_every}) must be a multiple of log_every ({self.log_every})")
 
+    def _check(self, names: Sequence[str], fits: Callable[[float], bool], words: str) -> None:
+        for name in names:
+            if not fits(value := getattr(self, name)):
+                raise ValueError(f"{name} must be {words}, not {_shown(value)}")
+
     def at_least(self, least: int, *names: str) -> None:
         """ValueError where one of these fields is below the least."""
-        for name in names:
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, not {_shown(getattr(self, name))}")
+        self._check(names, lambda value: value >= least, f"at least {least}")
 
     def at_most(self, most: int, *names: str) -> None:
         """ValueError where one of these fields is above the most."""
-        for name in names:
-            if getattr(self, name) > most:
-                raise ValueError(f"{name} must be at most {most}, not {_shown(getattr(self, name))}")
+        self._check(names, lambda value: value <= most, f"at most {most}")
 
     def within(self, low: float, high: float, *names: str) -> None:
         """ValueError where one of these fields is below `low`, or not below `high`."""
-        for name in names:
-            if not low <= getattr(self, name) < high:
-                raise ValueError(f"{name} must be from {low} to below {high}, not {_shown(getattr(self, name))}")
+        self._check(names, lambda value: low <= value < high, f"from {low} to below {high}")
 
     @classmethod
     def parts(cls) -> dict[str, type]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from .files import file_sha256, remove_unfinished, write_atomic
+from .files import existing, file_sha256, remove_unfinished, write_atomic
 from .lock import lock_file
 
 PACKAGE = Path(__file__).parents[1]
@@ -19,9 +19,7 @@ def data_folder() -> Path:
 
 def read_manifest(data: Path) -> dict[str, str]:
     """The expected SHA-256 of the shipped files, by path in the data folder."""
-    path = data / MANIFEST
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+    path = existing(data / MANIFEST)
     try:
         lines = [re.fullmatch("([0-9a-f]{64})  (.+)", line) for line in path.read_text("utf-8").splitlines()]
         return {line[2]: line[1] for line in lines}
@@ -34,9 +32,7 @@ def shipped_file(name: str) -> Path:
 
     Raises FileNotFoundError where it is missing, ValueError where it is damaged.
     """
-    path = data_folder() / name
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+    path = existing(data_folder() / name)
     if file_sha256(path) != read_manifest(data_folder()).get(name):
         raise ValueError(f"{path} is damaged: its checksum is not the one in {MANIFEST}")
     return path

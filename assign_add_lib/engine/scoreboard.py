@@ -99,11 +99,9 @@ def level_range(claim: Claim, own: pd.Series) -> tuple[float, float]:
     said = [judged(replace(claim, level=low if claim.at_most else high), own)[2] for low, high in steps]
     holds_its_level = [low <= claim.level < high if claim.at_most else low < claim.level <= high for low, high in steps]
     place = holds_its_level.index(True)
-    first = last = place
-    while first and said[first - 1] == said[place]:
-        first -= 1
-    while last + 1 < len(said) and said[last + 1] == said[place]:
-        last += 1
+    other = [each != said[place] for each in said]
+    first = max((k + 1 for k in range(place) if other[k]), default=0)
+    last = min((k - 1 for k in range(place, len(said)) if other[k]), default=-1)
     return steps[first][0], steps[last][1]
 
 

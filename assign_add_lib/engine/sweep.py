@@ -94,13 +94,9 @@ def _here(work: Mapping[str, Job], jobs: int | None) -> Iterator[tuple[str, str 
     with joblib.parallel_config("loky", n_jobs=max(1, min(jobs or joblib.cpu_count(), len(work))), **ends):
         workers = joblib.Parallel(return_as="generator_unordered", pre_dispatch="all", batch_size=1)
         try:
-            yield from workers(joblib.delayed(_named)(name, job) for name, job in work.items())
+            yield from workers(joblib.delayed(lambda name, job: (name, job(always)))(*each) for each in work.items())
         except TerminatedWorkerError:
             raise RuntimeError("a worker process died; run the same command again to continue") from None
-
-
-def _named(name: str, job: Job) -> tuple[str, str | None]:
-    return name, job(always)
 
 
 def _steps_done(folder: Path) -> int:
@@ -110,19 +106,19 @@ def _steps_done(folder: Path) -> int:
         return 0
 
 
-def end_with(parent: int, every: float = 1.0) -> None:
+def end_with(parent: int) -> None:
     """In a worker process: end it, in the middle of its run, once the process that started it is gone."""
 
     def follow() -> None:
         while os.getppid() == parent:
-            time.sleep(every)
+            time.sleep(1)
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
 
 
 @contextmanager
-def _progress(folders: list[Path], total: int, shown: bool, every: float = 1.0):
+def _progress(folders: list[Path], total: int, shown: bool):
     """A bar over the steps of all runs, read from their folders, wherever they are trained."""
     stop = threading.Event()
 
@@ -132,7 +128,7 @@ def _progress(folders: list[Path], total: int, shown: bool, every: float = 1.0):
     with progress_bar("sweep", total, done(), shown) as bar:
 
         def follow() -> None:
-            while not stop.wait(every):
+            while not stop.wait(1):
                 bar.update(done() - bar.n)
 
         thread = threading.Thread(target=follow, daemon=True)

@@ -33,17 +33,9 @@ class System:
     claims: Callable[[], Sequence[Claim]] = tuple
     sources: Callable[[], Sources] = dict
 
-    def train(
-        self,
-        config: Config,
-        folder: str | Path,
-        device: str | None = None,
-        progress: bool = True,
-        command: str = "",
-        **options,
-    ) -> Path:
-        """Train a run into a folder, or go on with the one that stands there; returns the folder.  See `loop.follow`."""
-        return follow(self.learner(config, choose_device(device)), folder, command, progress, **options)
+    def train(self, config: Config, folder: str | Path, device: str | None = None, **options) -> Path:
+        """Train a run into a folder, or go on with the one that stands there; returns the folder.  Options: see `loop.follow`."""
+        return follow(self.learner(config, choose_device(device)), folder, **options)
 
 
 def claims_of(systems: Iterable[System]) -> list[Claim]:

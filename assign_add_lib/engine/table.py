@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from .files import text_sha256, write_atomic
 from .folder import ROW, remove_leftovers
 from .learner import Config
@@ -17,11 +19,7 @@ SUM = "sha256"  # the last column of row.csv: the checksum of the others
 
 
 def _text(rows: Sequence[dict[str, str]], columns: Sequence[str]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return pd.DataFrame(rows, columns=columns).to_csv(index=False, lineterminator="\n")
 
 
 def _number(value: float, form: str) -> str:

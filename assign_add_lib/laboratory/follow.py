@@ -36,7 +36,6 @@ def follow(files: Sequence[str], folder: str | Path, seeds: Sequence[int], draw:
         rows = values.rename_axis("prediction").to_csv(float_format="%.5g", lineterminator="\n")
         write_atomic(folder / f"{plan.name}.csv", rows)
         said = verdicts(plan, values, kept[plan.name])
-        text = page(plan, runs, values, untrained[plan.name], said, f"{plan.name}.png")
-        write_atomic(folder / f"{plan.name}.md", text)
+        write_atomic(folder / f"{plan.name}.md", page(plan, runs, values, untrained[plan.name], said))
         yield from (f"{verdict}: {plan.name}, {name}" for name, verdict in said.items())
         yield f"written: {folder / plan.name}.md"

@@ -46,14 +46,7 @@ def verdicts(plan: Plan, values: pd.DataFrame, kept: bool) -> dict[str, str]:
     return plan.verdicts(values)
 
 
-def page(
-    plan: Plan,
-    runs: Mapping[int, WorldRun],
-    values: pd.DataFrame,
-    untrained: pd.DataFrame,
-    said: Mapping[str, str],
-    picture: str,
-) -> str:
+def page(plan: Plan, runs: Mapping[int, WorldRun], values: pd.DataFrame, untrained: pd.DataFrame, said: Mapping[str, str]) -> str:
     """The page, from what decided each prediction (rows) in the run of each seed and in an untrained network, and verdicts."""
     world, seeds = plan.world(), list(runs)
     rows = [
@@ -73,7 +66,7 @@ def page(
         for word in ("because", "rival", "control", "chance"):
             parts += [f"*{word.capitalize()}:* {getattr(each, word)}\n"]
     last = pd.DataFrame({seed: run.metrics.iloc[-1] for seed, run in runs.items()}).drop(index="loss")
-    parts += ["## Accuracy\n", f"![Accuracy over training, a panel for each number of variables]({picture})\n"]
+    parts += ["## Accuracy\n", f"![Accuracy over training, a panel for each number of variables]({plan.name}.png)\n"]
     heads = ["set", "shortcut", *(f"seed {seed}" for seed in seeds)]
     parts += [table(heads, [[name, base(first, name), *row] for name, row in last.iterrows()])]
     parts += ["## How it was made\n"]

@@ -46,7 +46,9 @@ def last_logits(weights: Weights, tokens: Tensor, alter: Alter | None = None) ->
         x = x + _gathered([path.mix[:, -1:] for path in paths[1:]], paths[1:], tokens)
     rows = torch.cat([path.table for path in paths])
     found = torch.einsum("bd,hde,re->bhr", x, QK[-1], rows).unflatten(2, (len(paths), -1))
-    looked = _look_up(found.flatten(1, 2), tokens).unflatten(1, (-1, len(paths)))  # (batch, head, path, key)
+    to_token, to_position = found.flatten(1, 2).split([len(w.W_E), len(w.W_pos)], 2)
+    looked = to_token.gather(2, tokens[:, None].expand_as(to_position)) + to_position
+    looked = looked.unflatten(1, (-1, len(paths)))  # (batch, head, path, key)
     scores = sum(each if mix is None else each @ mix.mT for each, (mix, _) in zip(looked.unbind(2), paths))
     a = scores.softmax(2)  # (batch, head, key)
     a = change[-1](a[:, :, None])[:, :, 0] if change[-1] else a
@@ -81,9 +83,3 @@ def _gathered(mixes: list[Tensor], paths: list[Path], tokens: Tensor) -> Tensor:
     d_vocab = len(paths[0].table) - tokens.shape[1]
     on_tokens = amounts.new_zeros(*amounts.shape[:2], d_vocab).scatter_add(2, index, amounts)
     return torch.cat([on_tokens, amounts], 2).flatten(1) @ torch.cat([path.table for path in paths])
-
-
-def _look_up(found: Tensor, tokens: Tensor) -> Tensor:
-    """From values (batch, n, rows) those of each key, (batch, n, key): of its token and of its position."""
-    for_token, for_position = found.split([found.shape[2] - tokens.shape[1], tokens.shape[1]], 2)
-    return for_token.gather(2, tokens[:, None].expand_as(for_position)) + for_position

@@ -35,9 +35,8 @@ def _combinations(*lists: Tensor) -> Tensor:
 
 def _orders(rho: float) -> tuple[Tensor, Tensor]:
     """Where the variable stands (left or not), and how often."""
-    chosen = [(left, p) for left, p in ((True, rho), (False, 1 - rho)) if p]
-    left, p = zip(*chosen)
-    return torch.tensor(left), torch.tensor(p, dtype=torch.float64)
+    p = torch.tensor([rho, 1 - rho], dtype=torch.float64)
+    return torch.tensor([True, False])[p > 0], p[p > 0]
 
 
 def every_sequence(setting: Setting) -> tuple[Tensor, Tensor]:

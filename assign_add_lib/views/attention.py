@@ -12,6 +12,7 @@ from torch import Tensor
 from ..model import Weights, trace
 from ..task import Problem
 from ..training import Run
+from .figures.style import name_cells
 from .page import figure_element, is_static, picture_of, range_control
 from .slider import phase_and_accuracy, step_slider
 
@@ -57,7 +58,6 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
     rows, columns, size = (len(patterns), 1, (3.7, 8)) if stacked else (1, len(patterns), (7.2, 4.2))
     figure, panels = plt.subplots(rows, columns, figsize=size, sharey=True, layout="constrained")
     plt.close(figure)  # a notebook shows it because the cell returns it, and only once
-    places = range(len(names))
     for layer, (pattern, axes) in enumerate(zip(patterns, panels), start=1):
         future = torch.ones_like(pattern).triu(1).bool()
         axes.set_facecolor("0.9")
@@ -66,11 +66,9 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
             weight = float(pattern[query, key])
             shown = f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
             axes.text(key, query, shown, ha="center", va="center", fontsize=7, color="white" if weight > 0.6 else "black")
-        axes.set_title(f"layer {layer}")
-        axes.set_xlabel("key (token that is read)")
-        axes.set_xticks(places, names, rotation=90, fontsize=8)
-        axes.set_yticks(places, names, fontsize=8)
-        axes.tick_params(length=0)
+        axes.set(title=f"layer {layer}", xlabel="key (token that is read)")
+        name_cells(axes, names, names, fontsize=8)
+        axes.tick_params(axis="x", rotation=90)
         if stacked or layer == 1:
             axes.set_ylabel("query (token that reads)")
     return figure

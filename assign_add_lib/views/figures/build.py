@@ -9,12 +9,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from .style import BLUE, GREY, INK, ROLES, SET_STYLES, VERMILION, WIDTH, legible, role, spread
+from .style import BLUE, GREY, INK, ROLES, SET_STYLES, VERMILION, WIDTH, box, legible, name_cells, role, spread
 
 
 def _label(axes: Axes, words: str, height: float, colour: str) -> None:
     """Write what a curve is at its right end."""
     axes.annotate(words, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=legible(colour))
+
+
+def _mark(axes: Axes, levels: dict[str, float], end: float) -> None:
+    """Mark levels by a grey line, with their names at its right end."""
+    for name, level in levels.items():
+        axes.axhline(level, color=GREY, linewidth=0.9)
+        axes.text(end, level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
 
 
 def token_row(
@@ -32,8 +39,7 @@ def token_row(
     figure, axes = plt.subplots(figsize=(WIDTH, 0.507 * (top - bottom)))
     called = positions or range(len(names))
     for position, name in enumerate(names):
-        box = plt.Rectangle((position + 0.04, 0), 0.92, 1, facecolor=ROLES[role(name)], edgecolor=INK, linewidth=0.8)
-        axes.add_patch(box)
+        box(axes, position + 0.04, 0, 0.92, 1, ROLES[role(name)])
         faint = name == "PAD"
         axes.text(position + 0.5, 0.5, name, ha="center", va="center", fontsize=8 if faint else 11, color=GREY if faint else INK)
         axes.text(position + 0.5, -0.32, called[position], ha="center", va="center", fontsize=8, color=GREY)
@@ -73,21 +79,15 @@ def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
             barred = left == right and left != "number"
             mark = "–" if barred else "" if allowed[row, column] else "×"
             axes.text(column, row, mark, ha="center", va="center", fontsize=10, color=legible(GREY if barred else VERMILION))
-    ticks = range(len(labels))
-    axes.set_xticks(ticks, labels)
-    axes.set_yticks(ticks, labels)
-    axes.set_xticks([t - 0.5 for t in ticks[1:]], minor=True)
-    axes.set_yticks([t - 0.5 for t in ticks[1:]], minor=True)
+    name_cells(axes, labels, labels)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks([t + 0.5 for t in range(len(names))], minor=True)
     axes.grid(which="minor", color="0.85", linewidth=0.6)
-    axes.tick_params(which="both", length=0)
     axes.get_xticklabels()[-1].set_rotation(90)
     axes.set(xlabel="right operand", ylabel="left operand")
-    key = (
-        ("s", "#a8cbe6", "training asks it"),
-        ("x", VERMILION, "only tests ask it"),
-        ("_", GREY, "never asked"),
-    )
-    for marker, colour, words in key:
+    for marker, colour, words in (
+        ("s", "#a8cbe6", "training asks it"), ("x", VERMILION, "only tests ask it"), ("_", GREY, "never asked"),
+    ):  # fmt: skip
         axes.plot([], [], marker, color=colour, markersize=8, label=words)
     figure.legend(loc="outside right upper")
     return figure
@@ -100,9 +100,7 @@ def curves(table: pd.DataFrame, levels: dict[str, float] | None = None) -> Figur
     for index, (name, end) in enumerate(zip(table.columns, ends)):
         line = axes.plot(table.index, table[name], ("-", "--", ":", "-.")[index % 4])[0]
         _label(axes, name, end, line.get_color())
-    for name, level in (levels or {}).items():
-        axes.axhline(level, color=GREY, linewidth=0.9)
-        axes.text(table.index[-1], level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
+    _mark(axes, levels or {}, table.index[-1])
     axes.set(xlabel="training step", ylabel="accuracy", ylim=(-0.02, 1.05), xlim=(table.index[0], table.index[-1]))
     return figure
 
@@ -125,9 +123,7 @@ def accuracy_curves(
     for axes, (kind, names) in zip(panels, kinds.items()):
         for index, (_, first, last) in enumerate(phases):
             axes.axvspan(first, last, color="0.96" if index % 2 else "0.91", linewidth=0)
-        for name, level in (baselines or {}).get(kind, {}).items():
-            axes.axhline(level, color=GREY, linewidth=0.9)
-            axes.text(metrics.index[-1], level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
+        _mark(axes, (baselines or {}).get(kind, {}), metrics.index[-1])
         ends = spread([metrics[name].iloc[-1] for name in names], 0.115)
         for name, end in zip(names, ends):
             label = name.removeprefix(kind + " ")
@@ -136,8 +132,7 @@ def accuracy_curves(
                 axes.plot(other.index, other[name], color=colour, linewidth=0.4, alpha=0.3)
             axes.plot(metrics.index, metrics[name], line, color=colour, linewidth=1.4)
             _label(axes, label, end, colour)
-        axes.set(title=f"{kind} problems", ylim=(-0.02, 1.05), xlim=(0, metrics.index[-1]))
-        axes.set_ylabel("accuracy")
+        axes.set(title=f"{kind} problems", ylim=(-0.02, 1.05), xlim=(0, metrics.index[-1]), ylabel="accuracy")
     for name, first, last in phases:
         panels[0].text((first + last) / 2, 0.06, name, ha="center", va="bottom", fontsize=8.5)
     panels[-1].set_xlabel("training step")

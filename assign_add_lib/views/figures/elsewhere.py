@@ -9,7 +9,7 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
-from .style import BLUE, GREEN, GREY, INK, LAYER_COLOURS, ORANGE, PURPLE, SKY, VERMILION, WIDTH, YELLOW
+from .style import BLUE, GREEN, GREY, INK, LAYER_COLOURS, ORANGE, PURPLE, SKY, VERMILION, WIDTH, YELLOW, box
 
 ANSWER_LOOKS = {  # of curves in chapter 16: solvers grey, networks by a mark and a colour, sets by a line
     **{way: {"color": GREY, "ls": line} for way, line in (("regression", "-"), ("ratio matching", "--"), ("memory", ":"))},
@@ -83,8 +83,7 @@ def one_round(
     for place, name in enumerate(tokens):
         colour = YELLOW if name == "ADD" else ORANGE if name == "=" else SKY if name.startswith("x") else "#dddddd"
         for height in (upper, lower):
-            corner = (place - 0.46, height - 0.3)
-            axes.add_patch(plt.Rectangle(corner, 0.92, 0.6, facecolor=colour, edgecolor=INK, linewidth=0.8, zorder=3))
+            box(axes, place - 0.46, height - 0.3, 0.92, 0.6, colour, zorder=3)
         for height, words in ((upper, name), (lower, brought.get(place, name))):
             axes.text(place, height, words, ha="center", va="center", fontsize=8 if len(words) < 6 else 7, zorder=5)
     style = {"arrowstyle": "-|>", "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 11}
@@ -94,8 +93,8 @@ def one_round(
     for number, (key, line) in enumerate(sorted(ways)):
         end = last - 0.42 + 0.84 * number / max(len(ways) - 1, 1)
         axes.annotate("", (end, 0.32), (key, lower - 0.3), arrowprops=style | {"color": LAYER_COLOURS[2], "ls": line}, zorder=4)
-    box = {"boxstyle": "square,pad=0.4", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8}
-    axes.text(last + 0.46, 0, total, ha="right", va="center", fontsize=8.5, bbox=box, zorder=5)
+    around = {"boxstyle": "square,pad=0.4", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8}
+    axes.text(last + 0.46, 0, total, ha="right", va="center", fontsize=8.5, bbox=around, zorder=5)
     rows = {upper: "tokens", (upper + lower) / 2: "layer 1", lower: "after layer 1", 1.25: "layer 2", 0: "MLP"}
     for height, words in rows.items():
         axes.text(-0.8, height, words, ha="right", va="center", fontsize=8, color=INK)

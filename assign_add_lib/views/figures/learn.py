@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from .style import GREY, INK, LAYER_COLOURS, ROLES, WIDTH, role
+from .style import GREY, INK, LAYER_COLOURS, ROLES, WIDTH, box, name_cells, role
 
 
 def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Sequence[float]) -> Figure:
@@ -20,12 +20,11 @@ def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Seque
         parts = [(f"$p_{{{position}}}$", "white", INK), (name, ROLES[role(name)], GREY if name == "PAD" else INK)]
         parts += [(rf"$\hat{{{each}}}$", "white", LAYER_COLOURS[1]) for each in moved.get(position, ())]
         for height, (words, colour, ink) in enumerate(parts):
-            box = plt.Rectangle((position - 0.44, height + 0.05), 0.88, 0.9, facecolor=colour, edgecolor=ink, linewidth=0.8)
-            axes.add_patch(box)
+            box(axes, position - 0.44, height + 0.05, 0.88, 0.9, colour, ink)
             size = 6.5 if words == "PAD" else 9.5
             axes.text(position, height + 0.5, words, ha="center", va="center", fontsize=size, color=ink)
-    axes.set(xlim=(-0.6, len(names) - 0.4), ylim=(-0.05, 4.1), yticks=[0.5, 1.5, 2.5], xticks=[])
-    axes.set_yticklabels(["position", "token", "moved by\nlayer 1"])
+    axes.set(xlim=(-0.6, len(names) - 0.4), ylim=(-0.05, 4.1), xticks=[])
+    axes.set_yticks([0.5, 1.5, 2.5], ["position", "token", "moved by\nlayer 1"])
     for each in (top, axes):
         each.tick_params(length=0)
     axes.spines[["left", "bottom"]].set_visible(False)
@@ -60,15 +59,14 @@ def block_matrix(
         (top, bottom), (left, right) = row_span[row], column_span[column]
         axes.add_patch(plt.Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=INK, linewidth=1.6))
         style = {"ha": "center", "va": "center", "fontsize": 8.5, "fontweight": "bold", "color": INK}
-        box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
-        axes.text((left + right) / 2, 0.72 * top + 0.28 * bottom, label, bbox=box, **style)
+        around = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
+        axes.text((left + right) / 2, 0.72 * top + 0.28 * bottom, label, bbox=around, **style)
     axes.set_xticks([sum(span) / 2 for span in column_span.values()], column_span)
     axes.set_yticks([sum(span) / 2 for span in row_span.values()], row_span)
     axes.tick_params(length=0, pad=3)
     axes.set(ylim=(down[-1], 0), xlabel="what the query holds", ylabel="what the key holds")
     axes.spines[["top", "right"]].set_visible(True)
-    bar = figure.colorbar(image, ax=axes, shrink=0.6, ticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
-    bar.ax.set_yticklabels(["−10", "−1", "−0.1", "0", "0.1", "1", "10"])
+    figure.colorbar(image, ax=axes, shrink=0.6).set_ticks([-10, -1, -0.1, 0, 0.1, 1, 10], labels="−10 −1 −0.1 0 0.1 1 10".split())
     return figure
 
 
@@ -82,7 +80,6 @@ def vote_grids(grids: dict[str, Tensor], weights: Sequence[str]) -> Figure:
             axes.text(y, x, words, ha="center", va="center", fontsize=9, color="white" if abs(vote) > 0.5 else INK)
         total = round(3 * float(grid.sum())) / 3
         axes.set(title=f"pair {name}\n{weight}", xlabel=f"y\nsum of votes {total:g}")
-        axes.set(xticks=range(len(grid)), yticks=range(len(grid)))
-        axes.tick_params(length=0)
+        name_cells(axes, range(len(grid)), range(len(grid)))
     panels[0].set_ylabel("x")
     return figure

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...task import STUDY, Task
-from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, SET_STYLES, VERMILION, WIDTH, YELLOW, role
+from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, SET_STYLES, VERMILION, WIDTH, YELLOW, box, name_cells, role
 
 
 def score_table(scores: Tensor, regions: dict[str, tuple[slice, slice]], task: Task = STUDY) -> Figure:
@@ -32,13 +32,12 @@ def score_table(scores: Tensor, regions: dict[str, tuple[slice, slice]], task: T
     groups |= {f"position {p}": (positions + p, positions + p + 1) for p in range(task.room, task.length)}
     middles = [(edges[first] + edges[last]) / 2 for first, last in groups.values()]
     for first, _ in groups.values():
-        width = 1.4 if first == positions else 0.5
-        axes.axhline(edges[first], color=INK, linewidth=width)
-        axes.axvline(edges[first], color=INK, linewidth=width)
+        for line in (axes.axhline, axes.axvline):
+            line(edges[first], color=INK, linewidth=1.4 if first == positions else 0.5)
     for name, (rows, columns) in regions.items():
         left, right, top, bottom = (edges[k] for k in (columns.start, columns.stop, rows.start, rows.stop))
-        box = plt.Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor="black", linewidth=2.4, zorder=3)
-        axes.add_patch(box)
+        place, width, height = (left, top), right - left, bottom - top
+        axes.add_patch(plt.Rectangle(place, width, height, fill=False, edgecolor="black", linewidth=2.4, zorder=3))
         spot = {"facecolor": YELLOW, "edgecolor": INK, "pad": 1.6}
         axes.text(left, top, name, ha="center", va="center", fontsize=9, fontweight="bold", bbox=spot, zorder=4)
     axes.set_xticks(middles, groups, rotation=90)
@@ -66,9 +65,7 @@ def score_block(scores: Tensor, names: Sequence, limit: float, query: str = "que
         if values.isfinite().any():
             best = int(values.argmax())
             axes.add_patch(plt.Rectangle((best - 0.46, row - 0.46), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.8))
-    axes.set_xticks(range(len(names)), names)
-    axes.set_yticks(range(len(names)), names)
-    axes.tick_params(length=0)
+    name_cells(axes, names, names)
     axes.set(xlabel=key, ylabel=query)
     figure.colorbar(image, label="score", shrink=0.8)
     return figure
@@ -94,13 +91,9 @@ def algorithm(
     figure, axes = plt.subplots(figsize=(WIDTH, 4.3))
     last, tokens, middle, mlp = len(names) - 1, 6.6, 4.1, 1.5  # the heights of the rows
 
-    def box(x, y, width, height, colour, line=INK):
-        corner = (x - width / 2, y - height / 2)
-        axes.add_patch(plt.Rectangle(corner, width, height, facecolor=colour, edgecolor=line, linewidth=0.8, zorder=3))
-
-    def arrow(start, end, colour, bend=0.0, line="-", width=1.6):
-        style = {"arrowstyle": "-|>", "color": colour, "linewidth": width, "linestyle": line, "shrinkA": 0, "shrinkB": 0}
-        axes.annotate("", end, start, arrowprops=style | {"connectionstyle": f"arc3,rad={bend}", "mutation_scale": 11}, zorder=4)
+    def arrow(start, end, colour, line="-", width=1.6):
+        style = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 11, "connectionstyle": "arc3,rad=0"}
+        axes.annotate("", end, start, arrowprops=style | {"color": colour, "linewidth": width, "linestyle": line}, zorder=4)
 
     for position, name in enumerate(names):
         faint = name == "PAD"
@@ -108,7 +101,7 @@ def algorithm(
         axes.plot([position] * 2, [tokens - 0.4, middle + 0.5], color="0.85", linewidth=1, zorder=1)
         axes.text(position, tokens + 0.62, called[position], ha="center", va="center", fontsize=7.5, color=GREY)
         for y, height in ((tokens, 0.8), (middle, 1.0)):
-            box(position, y, 0.88, height, colour)
+            box(axes, position - 0.44, y - height / 2, 0.88, height, colour, zorder=3)
             lift = 0.2 if y == middle and position in carried else 0
             axes.text(position, y + lift, name, ha="center", va="center", fontsize=6.5 if faint else 10.5, color=ink, zorder=5)
     for position, words in carried.items():
@@ -122,7 +115,7 @@ def algorithm(
         axes.text(x, y, (ways or {}).get(key, ""), ha="right", va="top", fontsize=8.5, color=LAYER_COLOURS[2])
     arrow((last, middle - 0.5), (last, mlp + 0.5), "0.6", width=1)
 
-    box(last - 1.5, mlp, 3.9, 1.0, "white")
+    box(axes, last - 3.45, mlp - 0.5, 3.9, 1, "white", zorder=3)
     axes.text(last - 1.5, mlp, total, ha="center", va="center", fontsize=10.5, zorder=5)
     arrow((last - 1.5, mlp - 0.5), (last - 1.5, mlp - 1.2), INK, width=1.2)
     axes.text(last - 1.5, mlp - 1.5, answer, ha="center", va="center", fontsize=12, fontweight="bold")
@@ -208,12 +201,11 @@ def patch_maps(maps: dict[str, Tensor], sites: Sequence[str], positions: Sequenc
                 ink = "white" if value > 0.6 else INK
                 axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=ink)
         axes.set(title=title)
-        axes.set_yticks(range(len(sites)), sites)
-        axes.set_xticks(range(len(positions)), positions)
+        name_cells(axes, positions, sites)
         axes.set_xticks(np.arange(len(positions)) + 0.5, minor=True)
         axes.set_yticks(np.arange(len(sites)) + 0.5, minor=True)
         axes.grid(which="minor", color="0.88", linewidth=0.5)
-        axes.tick_params(which="both", length=0, labelbottom=True)
+        axes.tick_params(labelbottom=True)
     return figure
 
 
@@ -230,10 +222,9 @@ def seed_curves(
     calls `level`; `marked` gives single runs, by their place in `runs`, a dark dotted line and words in the key.  The key
     stands in the room that a shorter first row leaves, or below.
     """
-    columns = max(map(len, rows))
-    figure, grid = plt.subplots(len(rows), columns, figsize=(WIDTH, 1.55 * len(rows) + 0.5), sharex=True, sharey=True)
-    grid = np.reshape(grid, (len(rows), columns))
-    for axes, name in ((grid[row, place], name) for row, names in enumerate(rows) for place, name in enumerate(names)):
+    columns, height = max(map(len, rows)), 1.55 * len(rows) + 0.5
+    figure, grid = plt.subplots(len(rows), columns, figsize=(WIDTH, height), sharex=True, sharey=True, squeeze=False)
+    for axes, name in (pair for panels, names in zip(grid, rows) for pair in zip(panels, names)):
         kind, _, label = name.partition(" ")
         colour, _ = SET_STYLES.get(label, (BLUE, "-"))
         table = pd.concat([metrics[name] for metrics in runs], axis=1)
@@ -256,10 +247,8 @@ def seed_curves(
     looks |= {words: ("0.2", 0.9, (0, (1, 1))) for words in (marked or {}).values()}
     looks |= {level: (INK, 0.8, (0, (4, 2)))} if levels else {}
     handles = {name: plt.Line2D([], [], color=c, linewidth=width, linestyle=line) for name, (c, width, line) in looks.items()}
-    place = {"loc": "outside lower center", "ncols": len(handles)}
-    if len(rows[0]) < columns:
-        place = {"loc": "upper right", "bbox_to_anchor": (1, 0.99)}
-    figure.legend(handles.values(), handles, **place)
+    beside, below = {"loc": "upper right", "bbox_to_anchor": (1, 0.99)}, {"loc": "outside lower center", "ncols": len(handles)}
+    figure.legend(handles.values(), handles, **(beside if len(rows[0]) < columns else below))
     for axes in grid[-1, : len(rows[-1])]:
         axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:g}k")
     figure.supxlabel("training step", fontsize=9)

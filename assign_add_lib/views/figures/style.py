@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
@@ -50,6 +51,18 @@ def legible(colour: str) -> tuple[float, ...]:
         return 1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05)
 
     return tuple(next(shade for shade in np.linspace(rgb, 0, 101) if contrast(shade) >= 4.5))
+
+
+def name_cells(axes: Axes, columns: Sequence, rows: Sequence, **looks) -> None:
+    """Name the columns and rows of a map, or of the cells in it, without marks; `looks` are those of the names."""
+    axes.set_xticks(range(len(columns)), columns, **looks)
+    axes.set_yticks(range(len(rows)), rows, **looks)
+    axes.tick_params(which="both", length=0)
+
+
+def box(axes: Axes, left: float, bottom: float, width: float, height: float, colour: str, line: str = INK, **looks) -> None:
+    """Draw a box of this colour with a thin edge."""
+    axes.add_patch(plt.Rectangle((left, bottom), width, height, facecolor=colour, edgecolor=line, linewidth=0.8, **looks))
 
 
 # one colour for one thing, in every figure of the book
