@@ -1,4 +1,4 @@
-"""Waits: what holds a variable back in training, by slopes of the loss, and by changing one thing and training on.
+"""Delays: what holds a variable back in training, by slopes of the loss, and by changing one thing and training on.
 
 A *lever* is a way to change what `=` makes of a variable.  It can be moved from outside, by adding to attention scores
 (`nudged`), or in the weights, where three of them depend on the variable's embedding alone, and linearly (`lever_vectors`).
