@@ -28,6 +28,7 @@ class ArmConfig(Config):
     steps: int = 8000
     batch_size: int = 64
     lr: float = 2e-3
+    weight_decay: float = 0.0
     warm_up: int = 200  # steps in which the learning rate rises to lr; then a cosine leads to lr / 50
     clip: float = 1.0  # largest norm of the gradient
     d_model: int = 64
@@ -44,6 +45,7 @@ class ArmConfig(Config):
         self.at_most(2**16, "batch_size", "d_model", "heads")
         self.at_most(1000, "layers")
         self.at_most(10**9, "warm_up")
+        self.within(0, 100, "weight_decay")
         for name, known in (("arm", ARMS), ("support", SUPPORTS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
@@ -107,7 +109,7 @@ class ArmLearner(ScheduledLearner):
         self.teacher, self.support = config.teacher().to(device), SUPPORTS[config.support]
         self.network = config.network().to(device)
         tensors = dict(self.network.named_parameters())
-        optimizer = torch.optim.AdamW(tensors.values(), config.lr, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
+        optimizer = torch.optim.AdamW(tensors.values(), config.lr, (0.9, 0.98), weight_decay=config.weight_decay, fused=True)
         super().__init__(config, tensors, optimizer, torch.Generator(device).manual_seed(BATCH_SEED + config.seed), device)
 
     def loss(self) -> Tensor:
