@@ -14,7 +14,9 @@ from torch.nn.functional import scaled_dot_product_attention
 from .data import FACTORS, Vocabulary
 
 LOOPED = ("recurrent", "continuous", "discrete", "corrected")
-ARMS = ("feed-forward", "chain", *LOOPED)
+STACKED = ("feed-forward", "chain")
+ARMS = (*STACKED, *LOOPED)
+RIGHT_STARTS = "right-starts"  # an arm beside these, which loops: trained as the discrete one, while vectors pass on
 LAYERS = 2  # of a block
 REACH = 16  # distances from REACH on share one bias
 

@@ -13,12 +13,12 @@ from torch.nn.functional import cross_entropy
 from ...engine.learner import Config, ScheduledLearner
 from ...engine.runs import ModuleRun
 from .data import FAN_IN, Graphs, Tokens, Vocabulary, chain_of, sample_graphs, write
-from .model import ARMS, LOOPED, Network, continue_chain, iterate
+from .model import ARMS, RIGHT_STARTS, STACKED, Network, continue_chain, iterate
 
 TOKENS_PASS = ("discrete", "corrected")  # arms whose iterations pass tokens on, and are trained one at a time
 BATCH_SEED, MEASURE_SEED = 1_000_000, 2_000_000  # added to the seed: weights, batches and measures draw from streams of their own
 SKEW = 0.7  # share of leaves that carry 0 at first
-STEPS = {arm: 16_000 if arm in TOKENS_PASS else 6000 for arm in ARMS}  # the others pass through a graph several times a step
+STEPS = dict.fromkeys(ARMS, 6000) | dict.fromkeys((*TOKENS_PASS, RIGHT_STARTS), 16_000)  # 6000: up to four rounds each
 WORST = 0.4  # largest share of wrong values that the arm that learns to correct finds in a graph
 
 
@@ -61,8 +61,8 @@ class ArmConfig(Config):
         self.at_most(100, "stacked")
         self.at_most(10**9, "warm_up", "skewed", "deepest")
         self.within(0, 1, "corrupted", "weight_decay")
-        if self.arm not in ARMS:
-            raise ValueError(f"arm must be one of {', '.join(ARMS)}, not {self.arm!r}")
+        if self.arm not in STEPS:
+            raise ValueError(f"arm must be one of {', '.join(STEPS)}, not {self.arm!r}")
         if min(self.lr, self.clip) <= 0:
             raise ValueError(f"lr and clip must be above 0, not {self.lr} and {self.clip}")
         if self.d_model % self.heads:
@@ -88,7 +88,7 @@ class ArmConfig(Config):
         """The untrained network."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            blocks = 1 if self.arm in LOOPED else self.stacked
+            blocks = self.stacked if self.arm in STACKED else 1
             return Network(self.vocabulary, blocks, self.d_model, self.heads, self.d_mlp, self.mimetic)
 
 
@@ -146,7 +146,7 @@ class ArmLearner(ScheduledLearner):
 
         End to end (feed-forward, recurrent): of the values at the last iteration.  Chain: of all tokens that it writes.
         Continuous: of all factors after every iteration.  Discrete and corrected: of all factors after one iteration
-        from the state of a random one, true or with wrong values.
+        from the state of a random one, true or with wrong values.  Right starts: after each of two from such a true state.
         """
         network, tokens = self.network, written(self.config.arm, graphs)
         if self.config.arm in TOKENS_PASS:
@@ -159,6 +159,8 @@ class ArmLearner(ScheduledLearner):
         if self.config.arm == "feed-forward":
             last = at_definitions(network(network.embed(tokens.factors)), tokens)
             return cross_entropy(network.value(last).flatten(0, 1), states[-1].flatten())
+        if self.config.arm == RIGHT_STARTS:
+            return self._two_iterations(states, tokens, generator)
         ended = list(islice(iterate(network, network.embed(tokens.factors), discrete=False), len(states) - 1))
         if self.config.arm == "recurrent":
             stream = torch.stack(ended)[depth - 1, torch.arange(len(depth))]
@@ -178,6 +180,15 @@ class ArmLearner(ScheduledLearner):
             held, read = (corrupt(each, share, config.modulus, generator) for each in (held, read))
         logits = self.network.read(self.network(self.network.embed(tokens.holding(held, read))))
         return factors_loss(logits, tokens.holding(graphs.step(held), held), tokens.real)
+
+    def _two_iterations(self, states: Tensor, tokens: Tokens, generator: torch.Generator) -> Tensor:
+        row, last = torch.arange(len(tokens.node), device=self.device), len(states) - 1
+        t = torch.randint(len(states), row.shape, generator=generator, device=self.device)
+        read, held, *after = (states[(t + n).clamp(0, last), row] for n in (-1, 0, 1, 2))
+        targets = tokens.holding(after[0], held), tokens.holding(after[1], after[0])
+        ended = iterate(self.network, self.network.embed(tokens.holding(held, read)), discrete=False)
+        losses = [factors_loss(self.network.read(each), target, tokens.real) for target, each in zip(targets, ended)]
+        return torch.stack(losses).mean()
 
     @cached_property
     def _evaluated_on(self) -> dict[str, Graphs]:
@@ -211,7 +222,7 @@ def answers(network: Network, arm: str, graphs: Graphs) -> Tensor:
     Of a chain, what stands behind the first mention of each node's name; `empty` where there is none.
     """
     tokens = written(arm, graphs)
-    if arm in LOOPED:
+    if arm not in STACKED:
         held, depth = iterations(network, arm, tokens, network.embed(tokens.factors), int(graphs.depth.max())), graphs.depth
         return held[depth - 1, torch.arange(len(depth), device=depth.device)]
     if arm == "feed-forward":
