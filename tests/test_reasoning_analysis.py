@@ -191,10 +191,23 @@ def test_sums_without_a_frequency_are_those_of_neurons_fitted_without_it(network
         neurons = residual(residual(found["neurons"][order]).transpose(0, 1)[order]).transpose(0, 1)
         neurons = neurons[order.argsort()][:, order.argsort()].relu()
         ended = block.norm(found["stream after"] + block.layers[1].mlp[2](neurons))
-        without = analysis.sums_without(sharp, [k], None if order is own else order)
+        without = analysis.sums_without(sharp, analysis.waves(5, [k])[order.argsort()])
         assert torch.equal(without, sharp.value(ended)[..., :5].argmax(2))
-        whole = analysis.sums_without(sharp, [])
+        whole = analysis.sums_without(sharp, analysis.waves(5, []))
         assert torch.equal(whole, analysis.along_the_sum(sharp)["logits"].argmax(2)) and not torch.equal(without, whole)
+
+
+def test_directions_as_large_hold_as_much_and_are_others():
+    table = torch.randn(11, 11, 30, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    varies = analysis.along_operands(table.cumsum(0).cumsum(1))
+    torch.testing.assert_close(varies.mean(0), torch.zeros(60, dtype=torch.float64))
+    out = analysis.waves(11, [4, 5])
+    one, other = (analysis.as_large(varies, out, torch.Generator().manual_seed(i)) for i in (2, 3))
+    for each in (one, other):
+        torch.testing.assert_close(each.T @ each, torch.eye(4, dtype=torch.float64))
+        assert each.sum(0).abs().max() < 1e-9  # the mean over the numbers stays
+        torch.testing.assert_close((each.T @ varies).square().sum(), (out.T @ varies).square().sum())
+    assert not torch.allclose(one @ one.T, other @ other.T)
 
 
 def test_best_frequencies_are_shares_of_single_waves():

@@ -9,7 +9,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from ...analysis.fourier import remove
+from ...analysis.fourier import basis, frequencies
 from .data import FACTORS, FAN_IN, Graphs, Vocabulary, write
 from .model import Alter, Layer, Network, iterate, passed_on, run
 from .training import TOKENS_PASS, at_definitions, iterations
@@ -183,22 +183,45 @@ def along_the_sum(network: Network, alter: Alter | None = None) -> dict[str, Ten
     return {name: each[:, tokens.definitions[0, -1]].unflatten(0, (P - 2, P - 2)) for name, each in found.items()}
 
 
-def sums_without(network: Network, removed: Sequence[int], order: Tensor | None = None) -> Tensor:
-    """The sums (P, P) that a network gives where its last neurons have lost the waves of these frequencies, of x and of y.
+def waves(P: int, chosen: Sequence[int]) -> Tensor:
+    """The cosines and sines of some frequencies as orthonormal directions of the numbers, (P, k)."""
+    return basis(P)[:, torch.isin(frequencies(P), torch.tensor(list(chosen), dtype=torch.long))]
 
-    They are taken from what enters the ReLU; all else is as in `along_the_sum`.  The waves are those along the numbers in
-    this `order` (P,), by default their own.
+
+def along_operands(table: Tensor) -> Tensor:
+    """How columns of a table (P, P, columns) vary with x alone, and with y alone: (P, 2 columns), less their means."""
+    varies = torch.cat([table.mean(1), table.mean(0)], 1).double()
+    return varies - varies.mean(0)
+
+
+def sums_without(network: Network, out: Tensor) -> Tensor:
+    """The sums (P, P) that a network gives where its last neurons have lost some directions (P, k) of x, and of y.
+
+    The directions are orthonormal, and taken from what enters the ReLU; all else is as in `along_the_sum`.
     """
+    kept = torch.eye(len(out)) - out @ out.T
 
     def without(neurons: Tensor) -> Tensor:
-        P = round(len(neurons) ** 0.5)
-        along = torch.arange(P) if order is None else order
-        table = neurons.unflatten(0, (P, P))
-        for _ in range(2):  # along x, then along y
-            table = remove(table[along], removed)[along.argsort()].transpose(0, 1)
-        return table.flatten(0, 1)
+        table = neurons.double().unflatten(0, kept.shape)
+        return torch.einsum("xa,yb,ab...->xy...", kept, kept, table).flatten(0, 1).to(neurons.dtype)
 
     return along_the_sum(network, {"blocks.1.mlp.hook_pre": without})["logits"].argmax(2)
+
+
+def as_large(varies: Tensor, out: Tensor, generator: torch.Generator) -> Tensor:
+    """Random directions (P, k) of the numbers that hold as much as those of `out` of what varies with them, (P, columns).
+
+    They are the smallest principal ones, turned until they hold as much.
+    """
+    (P, k), held = out.shape, lambda each: (each.T @ varies).square().sum()
+    principal = torch.linalg.svd(varies)[0].flip(1)[:, 1:]  # but for the constant, the smallest first
+    while True:
+        turn, low, high = principal @ torch.randn(P - 1, k, generator=generator, dtype=varies.dtype), 0.0, 30.0
+        for _ in range(40):
+            turned = torch.linalg.qr(principal[:, :k] + (low + high) / 2 * turn)[0]
+            low, high = (low, (low + high) / 2) if held(turned) > held(out) else ((low + high) / 2, high)
+        if high < 30:
+            return turned
 
 
 def best_frequencies(table: Tensor) -> Tensor:

@@ -288,12 +288,11 @@ def waves(seed: ReasoningSeed, name: str) -> Numbers:
     return found
 
 
-def sums_right(network: Network, removed: Sequence[Sequence[int]], orders: Sequence[Tensor]) -> float:
-    """The share of sums right without some frequencies of the numbers in an order, mean over orders."""
-    P = len(orders[0])
+def sums_right(network: Network, *out: Tensor) -> float:
+    """The share of sums right without some directions (P, k) of the numbers, mean over several such."""
+    P = len(out[0])
     sums = torch.arange(P)[:, None].add(torch.arange(P)) % P
-    right = [fraction(analysis.sums_without(network, each, order) == sums) for each, order in zip(removed, orders)]
-    return sum(right) / len(right)
+    return sum(fraction(analysis.sums_without(network, each) == sums) for each in out) / len(out)
 
 
 def frequencies(seed: ReasoningSeed, name: str) -> Numbers:
@@ -305,25 +304,28 @@ def frequencies(seed: ReasoningSeed, name: str) -> Numbers:
     for k in range(1, len(own) // 2 + 1):
         found[k, "sum in logits"] = logits[k, k]
         found[k, "operand in neurons"] = neurons[k, 0] + neurons[0, k]
-        found[k, "right without"] = sums_right(network, [[k]], [own])
-        found[k, "right without, relabelled"] = sums_right(network, [[k]] * ORDERS, others)
+        wave = analysis.waves(len(own), [k])
+        found[k, "right without"] = sums_right(network, wave)
+        found[k, "right without, relabelled"] = sums_right(network, *(wave[order.argsort()] for order in others))
     return found
 
 
-def by_size(values: Tensor, order: Tensor) -> list[int]:
-    """The frequencies of one operand in values (P, P, direction), along the numbers in this order, the smallest first."""
-    half, energy = len(order) // 2, pair_spectrum(values[order][:, order])
-    return ((energy[1 : half + 1, 0] + energy[0, 1 : half + 1]).argsort() + 1).tolist()
+def smallest_waves(table: Tensor, kept: int) -> Tensor:
+    """The directions (P, k) of all frequencies of one operand in a table (P, P, column) but the largest."""
+    half, energy = len(table) // 2, pair_spectrum(table)
+    sizes = energy[1 : half + 1, 0] + energy[0, 1 : half + 1]
+    return analysis.waves(len(table), (sizes.argsort()[: half - kept] + 1).tolist())
 
 
 def largest_frequencies(seed: ReasoningSeed, name: str) -> Numbers:
-    """Sums right with so many of the largest frequencies in the neurons alone; *relabelled*: with those of random orders."""
-    found, network, tried = {}, seed.network(name), orders(seed)
-    smallest = [by_size(analysis.along_the_sum(network)["neurons"], order) for order in tried]
-    for kept in range(1, len(tried[0]) // 2):
-        removed = [each[: len(each) - kept] for each in smallest]
-        found[kept, "right"] = sums_right(network, removed[:1], tried[:1])
-        found[kept, "right, relabelled"] = sums_right(network, removed[1:], tried[1:])
+    """Sums right with so many of the largest frequencies in the neurons alone; *as large*: with as much less of another form."""
+    found, network = {}, seed.network(name)
+    table, generator = analysis.along_the_sum(network)["neurons"], seed.generator(6_000_000)
+    for kept in range(1, len(table) // 2):
+        out, varies = smallest_waves(table, kept), analysis.along_operands(table)
+        found[kept, "right"] = sums_right(network, out)
+        null = [analysis.as_large(varies, out, generator) for _ in range(ORDERS)]
+        found[kept, "right, as large"] = sums_right(network, *null)
     return found
 
 
