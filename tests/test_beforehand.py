@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from datetime import date
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,10 @@ from scipy.stats import fisher_exact, kendalltau
 from assign_add_lib.analysis import delays
 from assign_add_lib.claims.beforehand import fixed_rules
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
+from assign_add_lib.companions.reasoning import analysis as reasoning
+from assign_add_lib.companions.reasoning import mechanism
+from assign_add_lib.companions.reasoning import seeds as reasoning_seeds
+from assign_add_lib.companions.reasoning.training import TOKENS_PASS
 from assign_add_lib.companions.rules import data, seeds, solvers
 from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.companions.rules.training import SHOTS
@@ -122,6 +127,18 @@ def more_steps():
     return "the steps" if solved >= 0.5 else "not the steps" if solved < 0.2 else "open"
 
 
+def matched_waves():
+    """In how many networks more sums are right with three waves than in 95 of 100 draws of as large a part."""
+    ahead = 0
+    for n, arm in product(reasoning_seeds.SEEDS, TOKENS_PASS):
+        network, generator = reasoning_seeds.ReasoningSeed(n).network(arm), torch.Generator().manual_seed(n)
+        table = reasoning.along_the_sum(network)["neurons"]
+        varies, out = reasoning.along_operands(table), mechanism.smallest_waves(table, 3)
+        drawn = (mechanism.sums_right(network, reasoning.as_large(varies, out, generator)) for _ in range(100))
+        ahead += sum(each < mechanism.sums_right(network, out) for each in drawn) > 95
+    return f"{WORDS[ahead]} of six"
+
+
 def by_heart(others, level, some="without a 0"):
     """In how many of two seeds some questions of seen tasks are right more often than others, by a level."""
     shares = rules.load_table("lines")["right"][["seed-1", "seed-2"]].xs(("four layers", 2), level=("arm", "lines"))
@@ -194,6 +211,7 @@ DECIDE = {
     "late-variables-elsewhere": late_variables_elsewhere,
     "split-doubles": split_doubles,
     "more-steps": more_steps,
+    "matched-waves": matched_waves,
     "wider-vanilla": wider_vanilla,
     "errors-of-a-blend": errors_of_a_blend,
     "mixtures": mixtures,

@@ -51,7 +51,7 @@ IN_LAYER_2 = list(product(TOKENS_PASS, [2], "1234"))  # the heads there
         ("values move in layer 2, discrete arm", {("gains", "discrete", 2, 3, "value"): 6.0,
                                                   ("gains", "discrete", 2, 3, "variable"): 2.0}, 3.0),
         ("the MLP adds in waves", {("largest_frequencies", "discrete", 3, "right"): 0.95,
-                                   ("largest_frequencies", "discrete", 3, "right, as large"): 0.8}, 0.15),
+                                   ("largest_frequencies", "discrete", 3, "right, as large"): 0.93}, 0.02),
         ("layer 1 looks up at the operands", {("exchanges_at_operands", "corrected", 2, "older", "2"): 0.6}, 0.6),
         ("and not at the sum", {("exchanges", "discrete", 1, 4, "all", "none"): 0.5}, 0.5),
         ("two heads of layer 2 collect", {}, 2),

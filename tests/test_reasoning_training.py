@@ -148,7 +148,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits_and_measures_nodes_and_graphs(tm
 
 
 BAD = [
-    ({"arm": "tentacle"}, "arm must be one of feed-forward, chain, recurrent, continuous, discrete, corrected, not 'tentacle'"),
+    ({"arm": "tentacle"}, "arm must be one of feed-forward, chain, recurrent, continuous, discrete, corrected, right-starts, not 'tentacle'"),
     ({"nodes": 13}, "nodes must be at most 12, not 13"),
     ({"fan_in": 4}, "fan_in must be at most 3, not 4"),
     ({"corrupted": 1.5}, "corrupted must be from 0 to below 1, not 1.5"),

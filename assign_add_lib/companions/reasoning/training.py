@@ -93,7 +93,7 @@ class ArmConfig(Config):
 
 
 # what each seed trains for the chapter
-GRID = tuple({"arm": [arm], "steps": [steps], "checkpoint_every": [steps]} for arm, steps in STEPS.items())
+GRID = tuple({"arm": [arm], "steps": [STEPS[arm]], "checkpoint_every": [STEPS[arm]]} for arm in ARMS)
 
 
 def written(arm: str, graphs: Graphs) -> Tokens:
