@@ -1,6 +1,7 @@
 """What is measured on runs: those that are shipped, or, where it says so, those that were trained below runs/."""
 
 import bz2
+import math
 
 import pandas as pd
 import torch
@@ -9,6 +10,8 @@ from assign_add_lib.analysis.causal import causes
 from assign_add_lib.analysis.history import history, history_text
 from assign_add_lib.analysis.rivals import controls
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
+from assign_add_lib.companions.hypernetwork.data import SUPPORTS
+from assign_add_lib.companions.hypernetwork.training import SETS, answers, load_arm, r_squared
 from assign_add_lib.companions.reasoning import tables as reasoning
 from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.companions.rules.training import RuleRun
@@ -27,6 +30,7 @@ COMPANIONS = {  # names of the tables, where they lie, and what measures one
     "rules": ([name for name in rules.MEASURES if name != UNSHIPPED], rules.SHIPPED, rules.make_table),
 }
 WORLDS = ROOT / "runs/laboratory"
+TUNED = ("arm", "given_code", "support", "seed", "weight_decay", "steps")  # what tells the runs of chapter 15's grid apart
 
 
 def causal() -> Files:
@@ -107,3 +111,23 @@ def laboratory(*chosen: str) -> Files:
         table = pd.concat([known[~known.index.isin(chosen, level="world")], table])
         table = pd.concat([table.loc[[name]] for name in shipped_plans() if name in table.index])
     return {"data/laboratory.csv": text_of(table, "%.5g", index=True)}
+
+
+def tuned() -> Files:
+    """How the runs of chapter 15's grid end, and those with the settings that it chose.
+
+    `choosing` is the mean R^2 on 2000 tasks of the pairs of the connected support that its smaller one lacks.
+    """
+    pairs = [pair for pair in SUPPORTS["connected"] if pair not in SUPPORTS["connected-12"]]
+    rows = []
+    for file in sorted(ROOT.glob("runs/hypernetwork-grid-*/*/config.json")):
+        run = load_arm(file.parent)
+        if not run.finished:
+            raise ValueError(f"{run.folder} is not finished")
+        config, left_out = run.config, set(pairs).isdisjoint(SUPPORTS[run.config.support])
+        tasks = run.teacher.sample(pairs, 2000, torch.Generator().manual_seed(4_000_000 + config.seed), queries=32)
+        with torch.no_grad():
+            choosing = r_squared(answers(run.network(), tasks, config.given_code), tasks.queries[1]).mean().item()
+        ends = run.metrics.iloc[-1][list(SETS)].to_dict() | {"choosing": choosing if left_out else math.nan}
+        rows.append({name: getattr(config, name) for name in TUNED} | ends)
+    return {"data/companions/hypernetwork-grid.csv": text_of(pd.DataFrame(rows).sort_values(list(TUNED)), "%.6g")}
