@@ -12,8 +12,8 @@ from torch.nn.functional import cross_entropy
 
 from assign_add_lib.companions.reasoning import training
 from assign_add_lib.companions.reasoning.data import chain_of, write
-from assign_add_lib.companions.reasoning.model import iterate
-from assign_add_lib.companions.reasoning.training import ArmConfig, ArmLearner, answers, corrupt, load_arm
+from assign_add_lib.companions.reasoning.model import RIGHT_STARTS, iterate
+from assign_add_lib.companions.reasoning.training import STEPS, ArmConfig, ArmLearner, answers, corrupt, load_arm
 from assign_add_lib.systems import SYSTEMS
 
 CONFIG = ArmConfig(
@@ -98,6 +98,21 @@ def test_a_discrete_iteration_is_taught_from_a_true_or_a_corrupted_state_to_what
         assert torch.equal(seen["in"][..., 3][operands], tokens.holding(held, before)[..., 3][operands])
 
 
+def test_right_starts_are_true_states_from_which_two_iterations_pass_vectors_on(monkeypatch):
+    learner, batch = ArmLearner(replace(CONFIG, arm=RIGHT_STARTS)), some_graphs(400, 5, 1, deepest=4)
+    tokens, states, seen, embed = write(batch), batch.states(), {}, learner.network.embed
+    monkeypatch.setattr(learner.network, "embed", lambda factors: embed(seen.setdefault("in", factors)))
+    loss = learner.loss_on(batch, rng(2))
+    held = torch.stack([each[places, 3] for each, places in zip(seen["in"], tokens.definitions)])
+    true = (held[None] == states).all(2)
+    assert true.any(0).all() and true.sum(1).min() > 40  # every iteration is drawn
+    resid, losses = embed(seen["in"]), []
+    for _ in range(2):
+        resid, before, held = learner.network(resid), held, batch.step(held)
+        losses.append(training.factors_loss(learner.network.read(resid), tokens.holding(held, before), tokens.real))
+    torch.testing.assert_close(loss, torch.stack(losses).mean())
+
+
 def test_corruption_hits_a_share_and_always_changes_the_number():
     held = torch.randint(8, (4000, 10), generator=rng(3))
     wrong = corrupt(held, 0.3, 7, rng(4))
@@ -148,7 +163,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits_and_measures_nodes_and_graphs(tm
 
 
 BAD = [
-    ({"arm": "tentacle"}, "arm must be one of feed-forward, chain, recurrent, continuous, discrete, corrected, right-starts, not 'tentacle'"),
+    ({"arm": "tentacle"}, f"arm must be one of {', '.join(STEPS)}, not 'tentacle'"),
     ({"nodes": 13}, "nodes must be at most 12, not 13"),
     ({"fan_in": 4}, "fan_in must be at most 3, not 4"),
     ({"corrupted": 1.5}, "corrupted must be from 0 to below 1, not 1.5"),
