@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from datetime import date
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ from assign_add_lib.companions.hypernetwork import tables as hypernetwork
 from assign_add_lib.companions.reasoning import analysis as reasoning
 from assign_add_lib.companions.reasoning import mechanism
 from assign_add_lib.companions.reasoning import seeds as reasoning_seeds
-from assign_add_lib.companions.reasoning.training import TOKENS_PASS
+from assign_add_lib.companions.reasoning.model import RIGHT_STARTS
+from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
 from assign_add_lib.companions.rules import data, seeds, solvers
 from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.companions.rules.training import SHOTS
@@ -139,6 +140,25 @@ def matched_waves():
     return f"{WORDS[ahead]} of six"
 
 
+def same_grid():
+    """How many of the ten pairs of arms, each with what the grid chose, can be told apart on held-out pairs in all seeds."""
+    grid = pd.read_csv(shipped_file("companions/hypernetwork-grid.csv"))
+    grid["arm"] += np.where(grid["given_code"], ", told", "")
+    best = grid.loc[grid.groupby("arm")["choosing"].idxmax(), ["arm", "weight_decay", "steps"]]
+    final = grid[grid["support"] == "connected"].merge(best).pivot(index="seed", columns="arm", values="out of distribution")
+    assert final.shape == (3, 5)
+    leads = [final[one] - final[other] for one, other in combinations(final, 2)]
+    return f"{WORDS[sum(each.min() >= 0.03 or each.max() <= -0.03 for each in leads)]} of ten"
+
+
+def right_starts():
+    """The arm of seed 0 on its 1000 graphs of 12 nodes."""
+    seed = reasoning_seeds.ReasoningSeed(0)
+    graphs = seed.graphs(1)
+    solved = share((answers(seed.network(RIGHT_STARTS), RIGHT_STARTS, graphs) == graphs.solution).all(1))
+    return "no tokens" if solved >= 0.9 else "tokens" if solved < 0.5 else "open"
+
+
 def by_heart(others, level, some="without a 0"):
     """In how many of two seeds some questions of seen tasks are right more often than others, by a level."""
     shares = rules.load_table("lines")["right"][["seed-1", "seed-2"]].xs(("four layers", 2), level=("arm", "lines"))
@@ -211,10 +231,12 @@ DECIDE = {
     "late-variables-elsewhere": late_variables_elsewhere,
     "split-doubles": split_doubles,
     "more-steps": more_steps,
+    "right-starts": right_starts,
     "matched-waves": matched_waves,
     "wider-vanilla": wider_vanilla,
     "errors-of-a-blend": errors_of_a_blend,
     "mixtures": mixtures,
+    "same-grid": same_grid,
     "rules-with-0": lambda: by_heart(("seen tasks", "without a 0"), 0.3, some="with a 0"),
     "rules-of-training": lambda: by_heart(("unseen tasks", "without a 0"), 0.05),
     "order-of-lessons": lambda: matters("reversed", "one-line"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from .branches import aside, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
-from .measured import causal, companion, histories, history_again, laboratory, numbers_known
+from .measured import causal, companion, histories, history_again, laboratory, numbers_known, tuned
 from .pictures import introduction, pictures
 from .recipe import Recipe
 from .runs import metrics, seeds, ship, sweeps
@@ -19,6 +19,12 @@ PICTURES = ("problem", "algorithm", "attention", "three-phases")
 STEPS_42 = [0, 400, 600, 1000, 1500, 1900, *range(2100, 2501, 100), 2700, 3000, 5000, 8000, 8900, 9100, 9300, 9900]
 STEPS_42 += [10000, 10500, 11000, 11300, *range(11500, 11701, 100), 11900, 15000, 20000, 30000]
 STEPS_0 = [0, 2000, 3800, *range(4000, 4201, 100), 4500, 6000, *range(8800, 9001, 100), 30000]
+TOLD = "--arm hypernetwork,mlp --given-code true"
+GRID_OF_ARMS = [
+    f"sweep hypernetwork runs/hypernetwork-grid-{steps} {arms} --support connected-12 --weight-decay {decay} --steps {steps}"
+    for steps, decay in ((3000, "0,0.3,1"), (8000, "0"))
+    for arms in (TOLD, "--arm hypernetwork,vanilla,mlp")
+]
 MOST_WORLDS = "one-layer half-width no-two-variables modulus-60 modulus-29 multiplication three-operands chain-two-layers"
 MOST_WORLDS = [*MOST_WORLDS.split(), "chain-three-layers"]  # of which seed 0 is shipped with its weights
 WITH_WEIGHTS = ["subtraction-[012]", "more-variables-[012]", "subtraction-two-heads-[02]", *(f"{each}-0" for each in MOST_WORLDS)]
@@ -64,8 +70,14 @@ TABLE = [
         f"sweep runs/near-tenth --r 0.099,0.101 --seed 1 {SPARSE}",
         note="on a cluster: the same lines with --backend dask --scheduler ADDRESS",
     ),
-    training("train-reasoning", 611, "sweep reasoning runs/reasoning --book"),
+    training(
+        "train-reasoning",
+        645,
+        "sweep reasoning runs/reasoning --book",
+        "sweep reasoning runs/reasoning --arm right-starts --seed 0 --steps 16000 --checkpoint-every 16000",
+    ),
     training("train-hypernetwork", 90, "sweep hypernetwork runs/hypernetwork --book"),
+    training("train-hypernetwork-grid", 110, *GRID_OF_ARMS, note="the last lines have what the first have chosen"),
     training(
         "train-rules",
         820,
@@ -133,6 +145,7 @@ TABLE = [
         Recipe(name, [f"data/companions/{name}-tables/{which}"], [f"{name}-runs"], each, [partial(companion, name)], parts=True)
         for name, which, each in (("reasoning", "*", 90), ("hypernetwork", "*", 4), ("rules", "[!n]*", 34))
     ),
+    Recipe("hypernetwork-grid", ["data/companions/hypernetwork-grid.csv"], ["train-hypernetwork-grid"], 1, [tuned]),
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
