@@ -41,8 +41,9 @@ def test_r_squared_is_that_of_scikit_learn():
 
 
 def test_steps_are_those_of_adam_on_the_loss_written_out():
-    """In double precision: clipped gradients, no decay, and the learning rate of each step."""
-    learner, teacher, norms = ArmLearner(replace(GIVEN, steps=30, warm_up=10, lr=0.01, clip=0.5)), Teacher.draw(3), []
+    """In double precision: clipped gradients, the learning rate of each step, and weights that decay by it."""
+    config = replace(GIVEN, steps=30, warm_up=10, lr=0.01, clip=0.5, weight_decay=0.3)
+    learner, teacher, norms = ArmLearner(config), Teacher.draw(3), []
     weights = {name: each.detach().double().requires_grad_() for name, each in learner.tensors.items()}
     optimizer, batches = torch.optim.Adam(weights.values(), betas=(0.9, 0.98)), torch.Generator()
     batches.set_state(learner.generator.get_state())
@@ -57,6 +58,9 @@ def test_steps_are_those_of_adam_on_the_loss_written_out():
             w.grad = gradient * min(1, 0.5 / norms[-1])
         lr = 0.01 * ((step + 1) / 10 if step < 10 else 0.51 + 0.49 * math.cos(math.pi * (step - 10) / 20))
         optimizer.param_groups[0]["lr"] = lr
+        with torch.no_grad():
+            for w in weights.values():
+                w *= 1 - 0.3 * lr
         optimizer.step()
         assert learner.advance() == pytest.approx(loss.item(), abs=1e-4)
     assert max(norms) > 0.5
