@@ -18,7 +18,7 @@ from assign_add_lib.companions.reasoning import analysis as reasoning
 from assign_add_lib.companions.reasoning import mechanism
 from assign_add_lib.companions.reasoning import seeds as reasoning_seeds
 from assign_add_lib.companions.reasoning.model import RIGHT_STARTS
-from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
+from assign_add_lib.companions.reasoning.training import TOKENS_PASS, ArmRun, answers
 from assign_add_lib.companions.rules import data, seeds, solvers
 from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.companions.rules.training import SHOTS
@@ -146,13 +146,16 @@ def same_grid():
     grid["arm"] += np.where(grid["given_code"], ", told", "")
     best = grid.loc[grid.groupby("arm")["choosing"].idxmax(), ["arm", "weight_decay", "steps"]]
     final = grid[grid["support"] == "connected"].merge(best).pivot(index="seed", columns="arm", values="out of distribution")
-    assert final.shape == (3, 5)
+    if final.shape != (3, 5):
+        return "open"
     leads = [final[one] - final[other] for one, other in combinations(final, 2)]
     return f"{WORDS[sum(each.min() >= 0.03 or each.max() <= -0.03 for each in leads)]} of ten"
 
 
 def right_starts():
     """The arm of seed 0 on its 1000 graphs of 12 nodes."""
+    if f"{RIGHT_STARTS}-0" not in ArmRun.shipped():
+        return "open"
     seed = reasoning_seeds.ReasoningSeed(0)
     graphs = seed.graphs(1)
     solved = share((answers(seed.network(RIGHT_STARTS), RIGHT_STARTS, graphs) == graphs.solution).all(1))
