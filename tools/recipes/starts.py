@@ -1,0 +1,201 @@
+"""Chapter 13: from the theorem's start to the measured one, in ten runs; what a step, and 25, do from there."""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from assign_add_lib import load_run
+from assign_add_lib.analysis.phases import arrival, phase_spans
+from assign_add_lib.circuits import QK, last_logits
+from assign_add_lib.model import Weights, run
+from assign_add_lib.sampling import Batch, Population, evaluation_populations
+from assign_add_lib.task import STUDY as task
+from assign_add_lib.theory import (
+    Setting,
+    coordinates,
+    delivery,
+    descent,
+    dimensions,
+    exchange_look_up,
+    look_up_gradient,
+    moved_names,
+    sweeps,
+)
+from assign_add_lib.training import Run, descend, shipped_runs
+
+from .recipe import ROOT
+
+READ = "blocks.0.attn.hook_pattern"
+LENGTHS = [2.0**k for k in range(-8, 2)]  # of a step, over the norm of QK2
+
+
+def chosen_steps(study: Run) -> dict[str, int]:
+    """The two measured steps of a run that stand for the theorem's start."""
+    metrics = study.metrics
+    second = phase_spans(metrics, task)[1][1]
+    return {"addition learned": arrival(metrics["0-var train"], 0.99), "end of phase 1": metrics.index[metrics.index < second][-1]}
+
+
+def share(found: Tensor) -> float:
+    """The mean of what is true or false, or of weights."""
+    return found.double().mean().item()
+
+
+def kinds(tokens: Tensor) -> dict[str, Tensor]:
+    """Which positions (batch, pos) of 1-var problems are keys of each kind."""
+    at = torch.arange(task.length)
+    operand, number, assigned = (at == task.left) | (at == task.right), tokens < task.n_numbers, task.assigned_numbers(tokens)
+    asked = torch.zeros_like(assigned).scatter(1, task.value_positions(tokens), True) & assigned
+    return {
+        "number operand": operand & number, "variable operand": operand & ~number, "asked number": asked,
+        "other numbers": assigned & ~asked, "variables": (at < task.room) & (tokens >= task.first_variable),
+        "PAD": tokens == task.pad, "+": tokens == task.plus, "=": tokens == task.equal,
+    }  # fmt: skip
+
+
+def seen(w: Weights, tokens: Tensor, typed: Tensor) -> dict[str, float]:
+    """Attention of `=` by layer and kind of key: on 1-var problems, and on the operands of 0-var problems."""
+    row, given, plain = {}, run(w, tokens), run(w, typed)
+    for layer in (1, 2):
+        A = given.attention(layer)[:, -1]
+        row |= {f"layer {layer}: {kind}": share((A * which).sum(1)) for kind, which in kinds(tokens).items()}
+        operands = A[:, [task.left, task.right]].clamp(max=0.5)
+        row[f"layer {layer}: distance"] = share(1 - operands.sum(1))  # total variation from one half on each operand
+        left, right = plain.attention(layer)[:, -1, [task.left, task.right]].mean(0).tolist()
+        row |= {f"layer {layer}: 0-var left": left, f"layer {layer}: 0-var right": right}
+    equal, number = delivery(w, tokens).mean(0).tolist()
+    return row | {"layer 1: numbers to their variable": number, "delivered": share(delivery(w, tokens).prod(1))}
+
+
+def with_attention(w: Weights, tokens: Tensor) -> Tensor:
+    """W (D, D) of the simplified network with what layer 2 gives each kind of key, all assigned numbers alike."""
+    A, which, at = run(w, tokens).attention(2)[:, -1], kinds(tokens), coordinates(task)
+    which["numbers"] = which["asked number"] | which["other numbers"]
+    score = {kind: math.log((A * each).sum() / each.sum()) for kind, each in which.items()}
+    W, (p, always) = torch.zeros(2 * [dimensions(task)], dtype=torch.float64), (at["position"].start, at["position"].stop - 1)
+    W[[p + task.left, p + task.right], always] = score["number operand"]
+    W[at["variable"], always] = score["variable operand"] - score["number operand"]
+    odd, even = score["numbers"], score["variables"] - score["variable operand"] + score["number operand"]
+    W[p + 1 : p + task.room : 2, always], W[p : p + task.room : 2, always] = odd, even
+    W[task.pad, always] = score["PAD"] - (odd + even) / 2
+    W[p + task.room, always], W[always, always] = score["+"], score["="]
+    return W
+
+
+def from_attention(W: Tensor, fresh: dict[str, Tensor]) -> dict[str, float]:
+    """One step of the simplified network from W, so long that a name scores itself by 1 more than another."""
+    e, step = coordinates(task)["moved variable"].start, descent(Setting(gamma=1e-6, assignments=3), W)
+    signal = (step[e, e] - step[e, e + 1]).item()
+    step = step / signal
+    ranked = sweeps.ranked(W + step, fresh["1-var"])
+    return {"attention alone: signal": signal, "attention alone: ranked": ranked, "attention alone: largest": step.abs().max().item()}
+
+
+def imposed(tokens: Tensor) -> dict:
+    """Layer 1 as the theorem has it: each assigned number attends to its variable alone, `=` to both operands alike."""
+    before, equal = torch.eye(task.length).roll(-1, 1), torch.zeros(task.length, task.length)
+    equal[-1, [task.left, task.right]] = 0.5
+    number, last = task.assigned_numbers(tokens)[:, None, :, None], (torch.arange(task.length) == task.last)[:, None]
+    return {READ: lambda pattern: torch.where(last, equal, torch.where(number, before, pattern))}
+
+
+def delivered_step(w: Weights, found: Batch, held: Batch, other: Batch) -> dict[str, float]:
+    """The step on QK2 where layer 1 delivers as in the theorem; the share ranked first before it and after, and its length."""
+    Q = QK(w, 2)
+
+    def loss(Q: Tensor, problems: Batch) -> Tensor:
+        return cross_entropy(run(with_QK2(w, Q), problems.tokens, imposed(problems.tokens)).logits, problems.answers)
+
+    with torch.enable_grad():
+        free = Q.clone().requires_grad_()
+        G = -sum(torch.autograd.grad(loss(free, Batch(*part)), free)[0] for part in zip(*(each.split(1000) for each in found)))
+    unit = G / G.norm() * Q.norm()
+    best = min(LENGTHS, key=lambda length: loss(Q + length * unit, held).item())
+    tokens = other.tokens[task.assigned_numbers(other.tokens).sum(1) >= 2]
+    ranked = {name: share(ranks(with_QK2(w, Q + length * unit), tokens, imposed(tokens))) for name, length in (("before", 0), ("step", best))}
+    return {f"delivered, {name}: ranked": value for name, value in ranked.items()} | {"delivered, step: length": best}
+
+
+def ranks(w: Weights, tokens: Tensor, alter: dict | None = None) -> Tensor:
+    """Whether the asked number has the largest layer-2 attention of all assigned numbers."""
+    A, which = run(w, tokens, alter or {}).attention(2)[:, -1], kinds(tokens)
+    return (A * which["asked number"]).sum(1) > (A * which["other numbers"]).amax(1)
+
+
+def state(w: Weights, problems: Batch) -> dict[str, float]:
+    """What a network does on 1-var problems: accuracy, the share ranked first, the look-up score."""
+    choice = problems.tokens[task.assigned_numbers(problems.tokens).sum(1) >= 2]
+    right = last_logits(w, problems.tokens).argmax(1) == problems.answers
+    score = exchange_look_up(w, w, problems.tokens)["before"]
+    return {"accuracy": share(right), "ranked": share(ranks(w, choice)), "score": score}
+
+
+def with_QK2(w: Weights, Q: Tensor) -> Weights:
+    """The same network with this matrix for QK2."""
+    W_Q, W_K = w.W_Q.clone(), w.W_K.clone()
+    W_Q[1], W_K[1] = Q * math.sqrt(w.d_model), torch.eye(w.d_model)
+    return w.replace(W_Q=W_Q, W_K=W_K)
+
+
+def best_step(w: Weights, direction: Tensor, held: Batch) -> tuple[Weights, float]:
+    """The step along a direction for QK2 whose length has the lowest loss, and its length over the norm of QK2."""
+    Q = QK(w, 2)
+    unit = direction / direction.norm() * Q.norm()
+    tried = [with_QK2(w, Q + length * unit) for length in LENGTHS]
+    loss = [cross_entropy(last_logits(each, held.tokens), held.answers).item() for each in tried]
+    best = min(range(len(tried)), key=loss.__getitem__)
+    return tried[best], LENGTHS[best]
+
+
+def trained(w: Weights, law: Population, which: str, steps: int = 25) -> Weights:
+    """A network after steps of AdamW on 1-var problems, on layer 2's W_Q and W_K (`QK2`), on the `rest`, or on `all`."""
+    w, draw = w.trainable(), torch.Generator().manual_seed(25)
+    own = {name: getattr(w, name)[1].detach().clone().requires_grad_() for name in ("W_Q", "W_K")}
+    rest = [value for name, value in w.tensors().items() if name not in own]
+    first = {name: getattr(w, name)[0].detach().clone().requires_grad_() for name in own}
+    parts = [*own.values()] * (which != "rest") + [*rest, *first.values()] * (which != "QK2")
+
+    def now() -> Weights:
+        return w.replace(**{name: torch.stack([first[name], own[name]]) for name in own})
+
+    def loss() -> Tensor:
+        tokens, answers = law.sample(512, draw)
+        return cross_entropy(last_logits(now(), tokens), answers)
+
+    *_, _ = descend(parts, loss, steps)
+    with torch.no_grad():
+        return Weights(**{name: value.detach() for name, value in now().tensors().items()})
+
+
+def start_row(w: Weights, laws: dict[str, Population], fresh: dict[str, Tensor]) -> dict[str, float]:
+    """All that is measured at one start."""
+    law, draw = laws["1-var train"], torch.Generator().manual_seed(13)
+    found, held, other = (law.sample(size, draw) for size in (8000, 4000, 4000))
+    three = found.tokens[task.assigned_numbers(found.tokens).sum(1) == 3]
+    row = seen(w, other.tokens, laws["0-var train"].sample(2000, draw).tokens)
+    row |= from_attention(with_attention(w, three), fresh)
+    m, (G, C) = moved_names(w), look_up_gradient(w, found)
+    off = ~torch.eye(len(C), dtype=torch.bool)
+    row |= {"C: own largest": share(C.argmax(1) == torch.arange(len(C))), "C: own": C.diag().mean().item(), "C: other": C[off].mean().item()}
+    row |= delivered_step(w, found, held, other)
+    after = {"before": (w, 0.0), "step": best_step(w, G, held), "step along S": best_step(w, m.T @ m, held)}
+    after |= {f"25 on {which}": (trained(w, law, which), 0.0) for which in ("QK2", "rest", "all")}
+    for name, (each, length) in after.items():
+        row |= {f"{name}: {key}": value for key, value in state(each, other).items()}
+        row |= {f"{name}: length": length} if length else {}
+    return row
+
+
+def starts() -> Iterator[dict]:
+    """Ten runs at two steps: the shipped run where it has both checkpoints, else the whole run below runs/study."""
+    fresh = sweeps.fresh_problems(500)
+    for name in sorted(shipped_runs(), key=lambda each: int(each[5:])):
+        study = load_run(name)
+        if not {*chosen_steps(study).values()} <= {*study.steps}:
+            study = load_run(ROOT / "runs/study" / name)
+        for start, step in chosen_steps(study).items():
+            row = {"seed": study.config.seed, "start": start, "step": step}
+            yield row | start_row(study.weights(step), evaluation_populations(study.split), fresh)
