@@ -1,7 +1,7 @@
 """Chapter 13: from the theorem's start to the measured one, in ten runs; what a step, and 25, do from there."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -102,23 +102,6 @@ def imposed(tokens: Tensor) -> dict:
     return {READ: lambda pattern: torch.where(last, equal, torch.where(number, before, pattern))}
 
 
-def delivered_step(w: Weights, found: Batch, held: Batch, other: Batch) -> dict[str, float]:
-    """The step on QK2 where layer 1 delivers as in the theorem; the share ranked first before it and after, and its length."""
-    Q = QK(w, 2)
-
-    def loss(Q: Tensor, problems: Batch) -> Tensor:
-        return cross_entropy(run(with_QK2(w, Q), problems.tokens, imposed(problems.tokens)).logits, problems.answers)
-
-    with torch.enable_grad():
-        free = Q.clone().requires_grad_()
-        G = -sum(torch.autograd.grad(loss(free, Batch(*part)), free)[0] for part in zip(*(each.split(1000) for each in found)))
-    unit = G / G.norm() * Q.norm()
-    best = min(LENGTHS, key=lambda length: loss(Q + length * unit, held).item())
-    tokens = other.tokens[task.assigned_numbers(other.tokens).sum(1) >= 2]
-    ranked = {name: share(ranks(with_QK2(w, Q + length * unit), tokens, imposed(tokens))) for name, length in (("before", 0), ("step", best))}
-    return {f"delivered, {name}: ranked": value for name, value in ranked.items()} | {"delivered, step: length": best}
-
-
 def ranks(w: Weights, tokens: Tensor, alter: dict | None = None) -> Tensor:
     """Whether the asked number has the largest layer-2 attention of all assigned numbers."""
     A, which = run(w, tokens, alter or {}).attention(2)[:, -1], kinds(tokens)
@@ -140,14 +123,33 @@ def with_QK2(w: Weights, Q: Tensor) -> Weights:
     return w.replace(W_Q=W_Q, W_K=W_K)
 
 
-def best_step(w: Weights, direction: Tensor, held: Batch) -> tuple[Weights, float]:
-    """The step along a direction for QK2 whose length has the lowest loss, and its length over the norm of QK2."""
-    Q = QK(w, 2)
-    unit = direction / direction.norm() * Q.norm()
-    tried = [with_QK2(w, Q + length * unit) for length in LENGTHS]
-    loss = [cross_entropy(last_logits(each, held.tokens), held.answers).item() for each in tried]
-    best = min(range(len(tried)), key=loss.__getitem__)
-    return tried[best], LENGTHS[best]
+def step_along(w: Weights, direction: Tensor, held: Batch, other: Batch, layer_1: Callable = lambda tokens: {}) -> dict[str, float]:
+    """What a step along a direction for QK2 does on problems `other`, of the length with the lowest loss on `held`.
+
+    Also that length over the norm of QK2, and the largest share ranked first at any length.  `layer_1` alters the network.
+    """
+    Q, rankable = QK(w, 2), other.tokens[task.assigned_numbers(other.tokens).sum(1) >= 2]
+    tried = {length: with_QK2(w, Q + length * direction / direction.norm() * Q.norm()) for length in LENGTHS}
+
+    def loss(length: float) -> float:
+        return cross_entropy(run(tried[length], held.tokens, layer_1(held.tokens)).logits, held.answers).item()
+
+    def ranked(each: Weights, size: int) -> float:
+        return share(ranks(each, rankable[:size], layer_1(rankable[:size])))
+
+    best = min(LENGTHS, key=loss)
+    after = run(tried[best], other.tokens, layer_1(other.tokens)).answers == other.answers
+    row = {"length": best, "accuracy": share(after), "ranked": ranked(tried[best], len(rankable))}
+    return row | {"most ranked": max(ranked(each, 1000) for each in tried.values()), "before": ranked(w, len(rankable))}
+
+
+def descent_of_QK2(w: Weights, problems: Batch, layer_1: Callable) -> Tensor:
+    """The direction of descent of the loss with respect to QK2 in a network that `layer_1` alters."""
+    with torch.enable_grad():
+        Q = QK(w, 2).requires_grad_()
+        for tokens, answers in zip(*(each.split(1000) for each in problems)):
+            cross_entropy(run(with_QK2(w, Q), tokens, layer_1(tokens)).logits, answers).backward()
+    return -Q.grad
 
 
 def trained(w: Weights, law: Population, which: str, steps: int = 25) -> Weights:
@@ -180,12 +182,15 @@ def start_row(w: Weights, laws: dict[str, Population], fresh: dict[str, Tensor])
     m, (G, C) = moved_names(w), look_up_gradient(w, found)
     off = ~torch.eye(len(C), dtype=torch.bool)
     row |= {"C: own largest": share(C.argmax(1) == torch.arange(len(C))), "C: own": C.diag().mean().item(), "C: other": C[off].mean().item()}
-    row |= delivered_step(w, found, held, other)
-    after = {"before": (w, 0.0), "step": best_step(w, G, held), "step along S": best_step(w, m.T @ m, held)}
-    after |= {f"25 on {which}": (trained(w, law, which), 0.0) for which in ("QK2", "rest", "all")}
-    for name, (each, length) in after.items():
+    S = m.T @ m
+    delivered = descent_of_QK2(w, found, imposed)
+    steps = {"step": (G, lambda tokens: {}), "step along S": (S, lambda tokens: {})}
+    steps |= {"delivered, step": (delivered, imposed), "delivered, step along S": (S, imposed)}
+    for name, (direction, layer_1) in steps.items():
+        row |= {f"{name}: {key}": value for key, value in step_along(w, direction, held, other, layer_1).items()}
+    after = {"before": w} | {f"25 on {which}": trained(w, law, which) for which in ("QK2", "rest", "all")}
+    for name, each in after.items():
         row |= {f"{name}: {key}": value for key, value in state(each, other).items()}
-        row |= {f"{name}: length": length} if length else {}
     return row
 
 
