@@ -35,8 +35,8 @@ LENGTHS = [2.0**k for k in range(-8, 2)]  # of a step, over the norm of QK2
 def chosen_steps(study: Run) -> dict[str, int]:
     """The two measured steps of a run that stand for the theorem's start."""
     metrics = study.metrics
-    second = phase_spans(metrics, task)[1][1]
-    return {"addition learned": arrival(metrics["0-var train"], 0.99), "end of phase 1": metrics.index[metrics.index < second][-1]}
+    learned, second = arrival(metrics["0-var train"], 0.99), phase_spans(metrics, task)[1][1]
+    return {"addition learned": learned, "end of phase 1": max(metrics.index[metrics.index < second])}
 
 
 def share(found: Tensor) -> float:
@@ -62,8 +62,7 @@ def seen(w: Weights, tokens: Tensor, typed: Tensor) -> dict[str, float]:
     for layer in (1, 2):
         A = given.attention(layer)[:, -1]
         row |= {f"layer {layer}: {kind}": share((A * which).sum(1)) for kind, which in kinds(tokens).items()}
-        operands = A[:, [task.left, task.right]].clamp(max=0.5)
-        row[f"layer {layer}: distance"] = share(1 - operands.sum(1))  # total variation from one half on each operand
+        row[f"layer {layer}: distance"] = share(1 - A[:, [task.left, task.right]].clamp(max=0.5).sum(1))  # from half and half
         left, right = plain.attention(layer)[:, -1, [task.left, task.right]].mean(0).tolist()
         row |= {f"layer {layer}: 0-var left": left, f"layer {layer}: 0-var right": right}
     equal, number = delivery(w, tokens).mean(0).tolist()
@@ -90,8 +89,8 @@ def from_attention(W: Tensor, fresh: dict[str, Tensor]) -> dict[str, float]:
     e, step = coordinates(task)["moved variable"].start, descent(Setting(gamma=1e-6, assignments=3), W)
     signal = (step[e, e] - step[e, e + 1]).item()
     step = step / signal
-    ranked = sweeps.ranked(W + step, fresh["1-var"])
-    return {"attention alone: signal": signal, "attention alone: ranked": ranked, "attention alone: largest": step.abs().max().item()}
+    row = {"signal": signal, "ranked": sweeps.ranked(W + step, fresh["1-var"]), "largest": step.abs().max().item()}
+    return {f"attention alone: {key}": value for key, value in row.items()}
 
 
 def imposed(tokens: Tensor) -> dict:
@@ -123,7 +122,7 @@ def with_QK2(w: Weights, Q: Tensor) -> Weights:
     return w.replace(W_Q=W_Q, W_K=W_K)
 
 
-def step_along(w: Weights, direction: Tensor, held: Batch, other: Batch, layer_1: Callable = lambda tokens: {}) -> dict[str, float]:
+def step_along(w: Weights, direction: Tensor, held: Batch, other: Batch, layer_1: Callable[[Tensor], dict]) -> dict[str, float]:
     """What a step along a direction for QK2 does on problems `other`, of the length with the lowest loss on `held`.
 
     Also that length over the norm of QK2, and the largest share ranked first at any length.  `layer_1` alters the network.
@@ -181,7 +180,8 @@ def start_row(w: Weights, laws: dict[str, Population], fresh: dict[str, Tensor])
     row |= from_attention(with_attention(w, three), fresh)
     m, (G, C) = moved_names(w), look_up_gradient(w, found)
     off = ~torch.eye(len(C), dtype=torch.bool)
-    row |= {"C: own largest": share(C.argmax(1) == torch.arange(len(C))), "C: own": C.diag().mean().item(), "C: other": C[off].mean().item()}
+    row["C: own largest"] = share(C.argmax(1) == torch.arange(len(C)))
+    row |= {"C: own": C.diag().mean().item(), "C: other": C[off].mean().item()}
     S = m.T @ m
     delivered = descent_of_QK2(w, found, imposed)
     steps = {"step": (G, lambda tokens: {}), "step along S": (S, lambda tokens: {})}
