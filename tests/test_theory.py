@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from recipes import starts
 from worlds import rng
 
 from assign_add_lib import Task, last_logits, load_run, theory
 from assign_add_lib.circuits import OV, QK
-from assign_add_lib.model import trace
+from assign_add_lib.model import run, trace
 from assign_add_lib.sampling import evaluation_populations
 from assign_add_lib.theory import Setting, coordinates, dimensions, sweeps
 from assign_add_lib.views import figures
@@ -504,6 +505,33 @@ def test_shipped_tables_are_what_their_functions_give():
     W = theory.follow([(Setting(lam=6.0, gamma=1e-6), 70)], 0.2, every=1000)[-1]
     assert sweeps.end_state(W, problems) == pytest.approx({key: row[key] for key in sweeps.end_state(W, problems)}, abs=0.01)
     assert set(theory.load_table("embeddings").width) == {0, 128, 512, 4096}
+
+
+@torch.no_grad()
+def test_a_start_is_measured_again():
+    study = load_run("seed-42")
+    assert starts.chosen_steps(study) == {"addition learned": 400, "end of phase 1": 2200}
+    shipped = theory.load_table("starts").set_index(["seed", "step"])
+    assert len(shipped) == 20 and shipped.index.is_unique
+    w, laws, draw = study.weights(2200), evaluation_populations(study.split), rng(13)
+    found, _, other = (laws["1-var train"].sample(size, draw) for size in (8000, 4000, 4000))
+    row = starts.seen(w, other.tokens, laws["0-var train"].sample(2000, draw).tokens)
+    row |= {f"before: {key}": value for key, value in starts.state(w, other).items()}
+    assert row == pytest.approx(shipped.loc[(42, 2200), list(row)].to_dict(), abs=1e-3)
+
+    tokens = found.tokens[Task().assigned_numbers(found.tokens).sum(1) == 3]
+    W, three = starts.with_attention(w, tokens), theory.draw(Setting(assignments=3), 1, 500, rng(0))
+    given, measured = theory.attention(Task(), W, three), run(w, tokens).attention(2)[:, -1]
+    for kind in ("number operand", "variable operand", "variables", "+", "="):
+        mine, theirs = ((a * starts.kinds(t)[kind]).sum(1).mean() for a, t in ((given, three), (measured, tokens)))
+        assert mine == pytest.approx(theirs, abs=0.01), kind
+    pattern = run(w, three, starts.imposed(three)).attention(1)
+    assert pattern[:, -1, 13:15].eq(0.5).all() and (pattern[:, -1].sum(1) == 1).all()
+    assert pattern.diagonal(-1, 1, 2)[Task().assigned_numbers(three)[:, 1:]].eq(1).all()
+    rest = starts.trained(w, laws["1-var train"], "rest", steps=1)
+    alone = starts.trained(w, laws["1-var train"], "QK2", steps=1)
+    assert torch.equal(rest.W_Q[1], w.W_Q[1]) and not torch.equal(rest.W_Q[0], w.W_Q[0])
+    assert torch.equal(alone.W_E, w.W_E) and not torch.equal(alone.W_K[1], w.W_K[1])
 
 
 def test_drawn_curves_are_the_tables():

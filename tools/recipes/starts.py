@@ -182,10 +182,14 @@ def start_row(w: Weights, laws: dict[str, Population], fresh: dict[str, Tensor])
     off = ~torch.eye(len(C), dtype=torch.bool)
     row["C: own largest"] = share(C.argmax(1) == torch.arange(len(C)))
     row |= {"C: own": C.diag().mean().item(), "C: other": C[off].mean().item()}
-    S = m.T @ m
+    S, back = m.T @ m, torch.linalg.pinv(m)  # in S names meet as they are, in `apart` as if they were orthonormal
+    spread = torch.linalg.svdvals(m).square()
+    row["names: dimensions"] = (spread.sum().square() / spread.square().sum()).item()
+    row["names: own largest by S"] = (m @ S @ m.T).argmax(1).eq(torch.arange(len(m))).sum().item()
     delivered = descent_of_QK2(w, found, imposed)
     steps = {"step": (G, lambda tokens: {}), "step along S": (S, lambda tokens: {})}
     steps |= {"delivered, step": (delivered, imposed), "delivered, step along S": (S, imposed)}
+    steps |= {"step apart": (back @ back.T, lambda tokens: {}), "delivered, step apart": (back @ back.T, imposed)}
     for name, (direction, layer_1) in steps.items():
         row |= {f"{name}: {key}": value for key, value in step_along(w, direction, held, other, layer_1).items()}
     after = {"before": w} | {f"25 on {which}": trained(w, law, which) for which in ("QK2", "rest", "all")}
