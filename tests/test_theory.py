@@ -523,7 +523,7 @@ def test_a_start_is_measured_again():
     W, three = starts.with_attention(w, tokens), theory.draw(Setting(assignments=3), 1, 500, rng(0))
     given, measured = theory.attention(Task(), W, three), run(w, tokens).attention(2)[:, -1]
     for kind in ("number operand", "variable operand", "variables", "+", "="):
-        mine, theirs = ((a * starts.kinds(t)[kind]).sum(1).mean() for a, t in ((given, three), (measured, tokens)))
+        mine, theirs = ((a * starts.kinds(t)[kind]).sum(1).mean().item() for a, t in ((given, three), (measured, tokens)))
         assert mine == pytest.approx(theirs, abs=0.01), kind
     pattern = run(w, three, starts.imposed(three)).attention(1)
     assert pattern[:, -1, 13:15].eq(0.5).all() and (pattern[:, -1].sum(1) == 1).all()
