@@ -19,14 +19,16 @@ PICTURES = ("problem", "algorithm", "attention", "three-phases")
 STEPS_42 = [0, 400, 600, 1000, 1500, 1900, *range(2100, 2501, 100), 2700, 3000, 5000, 8000, 8900, 9100, 9300, 9900]
 STEPS_42 += [10000, 10500, 11000, 11300, *range(11500, 11701, 100), 11900, 15000, 20000, 30000]
 STEPS_0 = [0, 2000, 3800, *range(4000, 4201, 100), 4500, 6000, *range(8800, 9001, 100), 30000]
+ARMS_TOLD = "hypernetwork,mlp --given-code true"
 GRID_OF_ARMS = [  # with 8000 steps, the better decay of those with 3000
     f"sweep hypernetwork runs/hypernetwork-grid-{steps} {arms} --support connected-12 --weight-decay {decay} --steps {steps}"
     for arms, steps, decay in (
-        ("--arm hypernetwork,mlp --given-code true", 3000, "0,0.3,1"),
+        (f"--arm {ARMS_TOLD}", 3000, "0,0.3,1"),
         ("--arm hypernetwork,vanilla,mlp", 3000, "0,0.3,1"),
-        ("--arm hypernetwork,mlp --given-code true", 8000, "0,1"),
+        (f"--arm {ARMS_TOLD}", 8000, "0,1"),
     )
 ]
+GRID_OF_ARMS += [f"sweep hypernetwork runs/hypernetwork-grid-final-8000 --arm {ARMS_TOLD} --weight-decay 1 --seed 0-2"]
 MOST_WORLDS = "one-layer half-width no-two-variables modulus-60 modulus-29 multiplication three-operands chain-two-layers"
 MOST_WORLDS = [*MOST_WORLDS.split(), "chain-three-layers"]  # of which seed 0 is shipped with its weights
 WITH_WEIGHTS = ["subtraction-[012]", "more-variables-[012]", "subtraction-two-heads-[02]", *(f"{each}-0" for each in MOST_WORLDS)]
