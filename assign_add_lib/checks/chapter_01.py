@@ -13,7 +13,7 @@ from .common import as_parts, as_tensor, as_truth, expect, expect_close, expect_
 
 def numbers_to_add(answer) -> None:
     """Exercise 1.1: `answer(tokens)` gives the two numbers to add, (batch, 2), of problems of any kind and layout."""
-    problems, batch = random_problems(200)
+    problems, batch = random_problems(60)
     given = as_tensor(answer(batch), (len(batch), 2))
     for problem, row, pair in zip(problems, batch, given.tolist()):
         truth = list(problem.values)
@@ -24,7 +24,7 @@ def numbers_to_add(answer) -> None:
 def may_train(answer) -> None:
     """Exercise 1.2: `answer(problem, train_pairs)` says whether training may ask a problem."""
     split = Split.draw(seed=random.randrange(2**31))
-    for problem in random_problems(400)[0]:
+    for problem in random_problems(200)[0]:
         pair, place = kept_out(problem, split)
         words = f"training may ask {problem}: {problem.values} is a training pair and no variable is out of place"
         if why := pair or place:
@@ -54,7 +54,7 @@ def one_look_score(answer) -> None:
 def informed(answer) -> None:
     """Exercise 1.4: `answer(tokens, train_pairs)` chooses among assigned numbers whose pair training may add."""
     split, N = Split.draw(seed=random.randrange(2**31)), STUDY.n_numbers
-    problems, batch = random_problems(200, "1-var left", "1-var right")
+    problems, batch = random_problems(60, "1-var left", "1-var right")
     given = as_tensor(answer(batch, split.train_pairs), (len(batch), N))
     for problem, row in zip(problems, given):
         operands = (problem.left, problem.right)

@@ -76,7 +76,7 @@ def turned(answer) -> None:
 @foretold("the share of 0-var train that is still right with nothing added", 0.175)
 def without_layer_2_attention(answer) -> None:
     """Exercise 2.4: `answer(lens, tokens)` gives the logits without what layer 2's attention adds."""
-    weights, (_, tokens) = Weights.init(seed=random.randrange(2**31)), random_problems(20)
+    weights, (_, tokens) = Weights.init(seed=random.randrange(2**31)), random_problems(5)
     lens, activations = weights.to_transformer_lens(), trace(weights, tokens)
     without = activations.resid_pre + activations.attn_out[:, 0]  # the stream with layer 1's attention alone
     given = as_tensor(answer(lens, tokens), activations.logits.shape)

@@ -48,7 +48,7 @@ def needed(answer) -> None:
     generator = torch.Generator().manual_seed(random.randrange(2**31))
     for _ in range(50):  # until a network is found for which the exchange matters
         weights = _sharp_network(moved=3)
-        clean = full_problems(80, generator, STUDY)
+        clean = full_problems(40, generator, STUDY)
         changed = changed_problems(clean, generator, STUDY)["names"]
         seen = [trace(weights, tokens) for tokens in (clean, changed)]
         own = [each.logits[:, -1].argmax(1) for each in seen]
@@ -59,7 +59,7 @@ def needed(answer) -> None:
     # the network is random: what it answers on the clean problem is called right
     given = answer(weights, clean, changed, "blocks.0.hook_attn_out", STUDY.last, own[0])
     given = as_parts(given, 2, "return two tensors: what noising keeps, and what denoising returns")
-    first, second = (as_truths(each, (80,), "each of the two") for each in given)
+    first, second = (as_truths(each, (40,), "each of the two") for each in given)
     kept, returned = noised == own[0], denoised == own[0]
     right = _alike(first, kept), _alike(second, returned)
     mistakes = {

@@ -46,7 +46,7 @@ def soon(answer) -> None:
 def _measures_the_lag(measure) -> None:
     """Whether a measure gives the lag, on made-up curves, which are always the same."""
     draws = random.Random(12)
-    for _ in range(80):
+    for _ in range(40):
         metrics = pd.DataFrame({name: _series(range(0, 3000, 100), draws) for name in ("0-var train", "0-var add-restricted")})
         fits, then = (arrival(metrics[name], 0.95) for name in metrics)
         truth = math.nan if fits is None else math.inf if then is None else then - fits

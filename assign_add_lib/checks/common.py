@@ -117,7 +117,7 @@ def expect(condition: object, words: str) -> None:
 
 
 def normal(given):
-    """A learner's answer as all checks read it, of whatever library: tensors, Python's numbers, and lists of these; else itself."""
+    """A learner's answer, of whatever library, as all checks read it: tensors, Python's numbers, lists of these, or itself."""
     if isinstance(given, Tensor):
         return given.detach().cpu()
     if hasattr(given, "to_numpy"):  # of pandas

@@ -37,7 +37,11 @@ NAMES = {"all_forms": ALL_FORMS}
 
 MISTAKES = [
     ("numbers_to_add", ("1:12]", ":11]"), "the two numbers to add are"),  # the name itself is taken
-    ("numbers_to_add", ("[:, None, :11] == operands[:, :, None]", "[:, None, :11] >= 62 + 0 * operands[:, :, None]"), "numbers to add"),
+    (
+        "numbers_to_add",
+        ("[:, None, :11] == operands[:, :, None]", "[:, None, :11] >= 62 + 0 * operands[:, :, None]"),
+        "numbers to add",
+    ),
     ("numbers_to_add", lambda tokens: tokens[:, 1:12:2].amin(1, keepdim=True).expand(-1, 2), "the two numbers to add are"),
     ("may_train", ("bool(train_pairs[x, y]) and ", ""), "so training never asks it"),
     ("may_train", ('("k", "l")', '("a", "b")', 'right not in ("a", "b")', 'right not in ("k", "l")'), "training"),
@@ -46,7 +50,11 @@ MISTAKES = [
     ("one_look_score", ("sum(scores) / m", "scores[-1]"), "counting the cases one by one"),
     ("one_look_score", ("/ (n - 1)", "/ n"), "counting the cases one by one"),
     ("informed", ("torch.where(kept.any(1, keepdim=True), kept, assigned)", "kept + 1e-9"), "should share the probability"),
-    ("informed", ("(candidate, constant)", "(constant, candidate)", "right_first = (constant", "right_first = (candidate"), "share"),
+    (
+        "informed",
+        ("(candidate, constant)", "(constant, candidate)", "right_first = (constant", "right_first = (candidate"),
+        "share",
+    ),
     ("informed", ("return votes / votes.sum(1, keepdim=True)", "return (votes == votes.amax(1, keepdim=True)).float()"), "share"),
     ("tenth_set", lambda split, size: twice(split, size, 0), "who takes random assigned numbers"),
     ("tenth_set", asks_the_last, "who takes the last assigned numbers"),

@@ -21,7 +21,11 @@ MISTAKES = [
     ("same_head", ("[seen].all()", "[-1][seen[-1]].all()"), "every query counts"),
     ("same_head", ("1e-6)[seen].all()", "1e-6)[seen].double().mean() > 0.9"), "it should say False"),
     ("same_head", lambda one, other: bool((strongest(one) == strongest(other)).all()), "it should say False"),
-    ("with_directions", ("U, s, V = torch.linalg.svd(block)", "U, s, V = torch.linalg.svd(block + block.T)"), "the nearest is at"),
+    (
+        "with_directions",
+        ("U, s, V = torch.linalg.svd(block)", "U, s, V = torch.linalg.svd(block + block.T)"),
+        "the nearest is at",
+    ),
     ("with_directions", ("(U[:, :r] * s[:r])", "U[:, :r]"), "the nearest is at"),
     ("same_head", (".tril()", ""), "another future"),
     ("same_head", ("difference - constant", "difference"), "the softmax forgets"),

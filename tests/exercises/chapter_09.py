@@ -18,11 +18,12 @@ VALUE_TOO = """def take(v):
 SUM = "base.gather(1, there).sum(1) % STUDY.n_numbers"
 
 
-
 def hashed(base, source):
     """No program: a number made of all tokens, but the base's own where both are one problem."""
     places = torch.arange(1, 17)
-    return torch.where((base == source).all(1), STUDY.right_answers(base), ((base * places + source * places**2).sum(1) ** 2) % 59)
+    return torch.where(
+        (base == source).all(1), STUDY.right_answers(base), ((base * places + source * places**2).sum(1) ** 2) % 59
+    )
 
 
 def hashed_names(base, source):

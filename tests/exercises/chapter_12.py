@@ -38,6 +38,7 @@ MISTAKES = [
     ("as_of", ("Subject(run.run, run.size)", "run"), "has changed"),
     ("as_of", ("Subject(run.run, run.size)", "copy.copy(run)"), "came along"),
     ("as_of", ("earlier.last = run.metrics.loc[step]", "pass"), "is not the row of step"),
+    ("as_of", ("run.metrics.loc[step]", "run.metrics.iloc[-1]"), "is not the row of step"),
     ("as_of", ("weights(step)", "weights(50)"), "they should be those at step"),
     ("as_of", ("run.size", "500"), "as large as the run's"),
 ]
