@@ -163,6 +163,36 @@ def test_notebooks_show_that_solutions_are_right_and_stubs_return_nothing(chapte
                 assert re.search(f"^{verdict}", shown, re.MULTILINE), cell.source
 
 
+def test_a_guess_is_held_against_what_comes_out_once_the_answer_is_right(capsys):
+    def said(name, guess, change=()):
+        getattr(checks, name)(answered(checks._HOMES[name][-2:], name, change), guess=guess)
+        return capsys.readouterr().out
+
+    what = "the score for 59 numbers and up to 6 assignments"
+    assert said("one_look_score", 0.5) == f"Right.\nYour guess of {what}: 0.5. It is 0.6559, so you are off by 0.1559.\n"
+    assert said("one_look_score", ...).startswith(f"Right.\nYou made no guess of {what}.")
+    assert said("one_look_score", None) == said("bound", None) == "Right.\n"
+    assert "0.6559" not in said("one_look_score", 0.5, ("/ (n - 1)", "/ n"))
+    assert "0.7, 0.9. It is 0.76, 0.73, so you are off by 0.06, 0.17" in said("bound", np.array([0.7, 0.9]))
+    assert said("bound", 3) == "Not yet: your guess has shape (); it should be (2,)\n"
+    assert said("silent", "even").endswith("It is: odd.\n") and said("silent", "odd").endswith("So it is.\n")
+    assert "so you are off by" in said("blurred", 0.2)
+
+
+@pytest.mark.parametrize("chapter", sorted(CASES))
+def test_what_comes_out_of_a_guess_stands_in_the_book_and_is_asked_for(chapter):
+    cells = nbformat.read(next(HERE.parent.glob(f"chapters/{chapter}_*.ipynb")), 4).cells
+    sections = "\n".join(cell.source for cell in cells).split("### Exercise ")
+    for name in (name for where, name in CHECKS if where == chapter):
+        what, truth = getattr(getattr(checks, name).__wrapped__, "foretold", ("", None))
+        (section,) = (each for each in sections if re.search(rf"^checks\.{name}\(", each, re.MULTILINE))
+        assert bool(what) == (f"checks.{name}(" in section and "guess=...)" in section), name
+        if isinstance(truth, int | float | tuple):
+            told = set(map(float, re.findall(r"-?\d+(?:\.\d+)?", section.replace("−", "-"))))
+            assert set(np.atleast_1d(truth)) <= told, (name, set(np.atleast_1d(truth)) - told)
+        assert not isinstance(truth, str) or truth.lower() in section.lower() or truth.isdecimal()
+
+
 def test_a_crash_is_said_in_words(capsys):
     checks.loss(lambda logits, answers: 1 / 0)
     assert "ZeroDivisionError" in capsys.readouterr().out

@@ -313,8 +313,10 @@ def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, laid_out, tmp_
     assert len(judged) == 8 and rows(folder)["a"]["exercise 1, words"] == ""
 
 
-def test_what_is_random_depends_on_the_notebook_alone():
+@pytest.mark.parametrize("near", [set(), {"gap"}])
+def test_what_is_random_depends_on_the_notebook_alone(near, monkeypatch):
     """Also in a check that runs in the student's process, and in the student's own function."""
+    monkeypatch.setattr(judge, "NEAR", near)
     chapter = CHAPTERS["15_hypernetwork"]
     exercise = next(each for each in chapter.exercises if each.check == "gap")
     chapter = dataclasses.replace(chapter, exercises=(exercise,), code=("import numpy, random, torch",))
