@@ -17,14 +17,14 @@ import nbformat
 import pytest
 from marking import channel, judge, landlock
 from marking.__main__ import main, mark
-from marking.assignments import WORDS, assignment, read_chapters
+from marking.assignments import WORDS, Chapter, assignment, read_chapters
 from marking.gradebook import Course, make_assignment
 from marking.sandbox import Limits
 from nbformat.v4 import new_code_cell
 from plain import Book
 
-CHAPTERS = read_chapters()
-FIRST = CHAPTERS["01_task"]
+FOLDER = Path(__file__).resolve().parents[2] / "chapters"
+FIRST = Chapter.read(FOLDER / "01_task.md")
 
 
 def function(exercise):
@@ -317,7 +317,7 @@ def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, laid_out, tmp_
 def test_what_is_random_depends_on_the_notebook_alone(near, monkeypatch):
     """Also in a check that runs in the student's process, and in the student's own function."""
     monkeypatch.setattr(judge, "NEAR", near)
-    chapter = CHAPTERS["15_hypernetwork"]
+    chapter = Chapter.read(FOLDER / "15_hypernetwork.md")
     exercise = next(each for each in chapter.exercises if each.check == "gap")
     chapter = dataclasses.replace(chapter, exercises=(exercise,), code=("import numpy, random, torch",))
     body = "return torch.rand(20, 2) + 10 * random.random() + 100 * numpy.random.rand()"
@@ -396,7 +396,7 @@ def test_bad_folders_are_named(tmp_path, capsys, monkeypatch):
 
 
 def test_every_exercise_has_a_check_and_a_function_that_its_solution_defines():
-    for exercise in (each for chapter in CHAPTERS.values() for each in chapter.exercises):
+    for exercise in (each for chapter in read_chapters().values() for each in chapter.exercises):
         assert f"def {exercise.function}(" in exercise.solution and exercise.check and exercise.title
 
 
