@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from datetime import date
+from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import torch
 from scipy.stats import fisher_exact, kendalltau
 
-from assign_add_lib.analysis import delays
+from assign_add_lib.analysis import delays, fourier
 from assign_add_lib.claims.beforehand import fixed_rules
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
 from assign_add_lib.companions.reasoning import analysis as reasoning
@@ -223,6 +224,60 @@ def split_doubles():
     return f"{WORDS[held]} of ten" if held >= 9 else "not shown"
 
 
+@cache
+def doubled():
+    """Doubled waves in ten runs: how far taking parts away leads to the single waves, and what each key frequency shows."""
+    ways, faces, x = {}, [], torch.arange(59.0, dtype=torch.float64)
+
+    def twice(k):
+        return min(2 * k, 59 - 2 * k)
+
+    def alone(mean, out, k, times):
+        sent = fourier.keep(mean, [min(times * k % 59, -times * k % 59)]) @ fourier.keep(out.T, [k]).T
+        return sent[:, None] + sent
+
+    def far(logits, k):
+        return fourier.answer_part(logits, k)[(math.pi * k * (x[:, None] - x) / 59).cos().abs() < 0.1].mean().item()
+
+    for name in shipped_runs():
+        w = load_run(name).weights()
+        h, out, keys = fourier.number_table(w) @ w.W_in, w.W_out @ w.W_U, fourier.key_frequencies(fourier.number_table(w))
+        (A, alpha), (B, gamma) = fourier.amplitudes_and_phases(h), fourier.amplitudes_and_phases(out.T)
+        act, best = (h[:, None] + h).relu(), A[1:].argmax(0) + 1
+        logits, single = (
+            act @ out,
+            fourier.distance_spread(fourier.pair_logits(*[(s := fourier.single_waves(h, out))[0]] * 2, s[1])),
+        )
+        without = {j: fourier.pair_logits(*[fourier.remove(h, [j])] * 2, out) for j in range(1, 30)}
+        parts = dict.fromkeys(("linear", "tripled", "waves", "rest"), 0)
+        for k in keys:
+            others = out * (best != k)[:, None]
+            written = act @ fourier.keep(others.T, [k]).T
+            linear, tripled = (alone(h / 2, out, k, times) for times in (2, 3))
+            parts["linear"] += linear
+            parts["tripled"] += tripled * linear.norm() / tripled.norm()
+            if twice(k) in keys:
+                waves = alone(act.mean(1), others, k, 2)
+                parts["waves"] += waves
+                parts["rest"] += written - waves
+            phase = torch.polar(A[twice(k)] * B[k], (alpha if 2 * k < 30 else -alpha)[twice(k)] - gamma[k]).sum().angle().abs()
+            lost = min((j for j in without if j != k), key=lambda j: far(without[j], k))
+            own = 1 - far(written, k) / far(logits, k)
+            faces.append((name, twice(k) in keys, phase.item() > 0.75 * math.pi, lost == twice(k), own))
+        start = fourier.distance_spread(logits)[0]
+        ways[name] = {
+            each: (fourier.distance_spread(logits - part)[0] - start) / (single[0] - start) for each, part in parts.items()
+        }
+        fell = [fourier.distance_irrelevance(logits - part) for part in (0, parts["linear"], parts["tripled"])]
+        ways[name]["irrelevance"] = fell[0] - fell[1] >= 5 * (fell[0] - fell[2])
+    return pd.DataFrame(ways).T, pd.DataFrame(faces, columns=["run", "double", "sign", "lost", "own"])
+
+
+def doubled_clusters():
+    own = doubled()[1].groupby(["run", "double"]).own.median().unstack().drop("seed-42")
+    return f"{WORDS[(own[False] > own[True]).sum()]} of nine"
+
+
 def at_starts(holds):
     """What nine of ten runs decide at the end of phase 1, and where addition is learned."""
     table, words = load_table("starts").set_index("start"), []
@@ -264,6 +319,13 @@ DECIDE = {
     "late-variables": late_variables,
     "late-variables-elsewhere": late_variables_elsewhere,
     "split-doubles": split_doubles,
+    "doubled-waves": lambda: f"{WORDS[((ways := doubled()[0]).linear.gt(0.5) & ways.irrelevance).sum()]} of ten",
+    "doubled-sign": lambda: "shown" if doubled()[1].sign.mean() >= 3 / 4 else "not shown",
+    "doubled-read": lambda: "shown" if doubled()[1].lost.mean() >= 2 / 3 else "not shown",
+    "doubled-clusters": doubled_clusters,
+    "doubled-others": lambda: (
+        f"{WORDS[((ways := doubled()[0]).waves.ge(0.5) & (ways.rest.abs() < ways.waves / 2)).sum()]} of ten"
+    ),
     "theorem-start": theorem_start,
     "theorem-attention": lambda: at_starts(lambda of: of["attention alone: ranked"] >= 0.9)[0],
     "theorem-step": lambda: theorem_step("step"),
