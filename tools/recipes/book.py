@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from .branches import alone, aside, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
+from .branches import alone, aside, imposed, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import causal, companion, histories, history_again, laboratory, numbers_known
 from .pictures import introduction, pictures
 from .recipe import Recipe
@@ -124,6 +124,7 @@ TABLE = [
     Recipe("late-variables", ["data/history/waits.csv"], [], 55, [of_seed_42]),
     Recipe("late-aside", ["data/history/waits-aside.csv"], [], 3, [aside]),
     Recipe("late-other-seeds", ["data/history/waits-seeds.csv"], [], 12, [of_other_seeds]),
+    Recipe("late-imposed", ["data/history/imposed.csv"], [], 20, [imposed]),
     Recipe("late-release", ["data/history/release.csv"], ["runs"], 5, [release]),
     Recipe("self-reading", ["data/history/reading.csv"], [], 7, [of_ten_seeds]),
     *(

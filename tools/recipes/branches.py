@@ -125,6 +125,17 @@ def of_other_seeds() -> Files:
     return {"data/history/waits-seeds.csv": text_of(pd.concat(tables)[["seed", "branch", "step", *delays.PLACES]])}
 
 
+def imposed() -> Files:
+    """Five branches of the seeds without self-reading, each followed for 1500 steps."""
+    tables = []
+    for seed, start in delays.IMPOSED_AT.items():
+        for name, change in delays.IMPOSED.items():
+            rows = branch(f"imposed-{seed}-{name}.csv", change, seed, start, start + 1500)
+            tables.append(rows.assign(branch=name, seed=seed))
+    columns = ["seed", "branch", "step", *delays.PLACES, *(f"{name} itself" for name in delays.LATE)]
+    return {"data/history/imposed.csv": text_of(pd.concat(tables)[columns])}
+
+
 def self_reading(seed: int) -> pd.DataFrame:
     """Which variables read themselves in a run, trained anew to its step in `READ_AT`; one row."""
     learner = trained_to(seed, delays.READ_AT[seed])
