@@ -139,9 +139,9 @@ class Branch(NamedTuple):
     3.0 three times as far.  `aside`: k and l are moved instead by `share` of the length for `itself`, in random directions
     that turn no lever; `draw` says in which.  `held`: right after the change `itself`, as the changed `=` makes it, is set
     back to its distance from the ordinary ones, once.  `kept`: after every step these levers are set back to the distance
-    from the ordinary ones that they had before the change.  `reading`: above 0, `itself` of k and l is raised until layer 2's `=`
-    gives them this attention in their problems on the right, and what is `kept` is kept as it is then; with `aside` they are
-    moved as far instead, in random directions that turn no lever.  `often`: how often k and l are asked for on the right,
+    from the ordinary ones that they had before the change.  `reading`: `itself` of k and l is raised, by up to 15, to where layer 2's
+    `=` reads them most in their problems on the right, and what is `kept` is kept as it is then; with `aside` they are moved as
+    far instead, in random directions that turn no lever.  `often`: how often k and l are asked for on the right,
     relative to the study's mixture.
     """
 
@@ -151,7 +151,7 @@ class Branch(NamedTuple):
     draw: int = 0
     held: bool = False
     kept: tuple[str, ...] = ()
-    reading: float = 0.0
+    reading: bool = False
     weight_decay: float = 0.02
     often: float = 1.0
 
@@ -185,9 +185,9 @@ BRANCHES = {
 
 IMPOSED = {
     "unchanged": Branch(),
-    "raised": Branch(reading=0.95),
-    "aside": Branch(reading=0.95, aside=True),
-    "raised and kept": Branch(reading=0.95, kept=("itself",)),
+    "raised": Branch(reading=True),
+    "aside": Branch(reading=True, aside=True),
+    "raised and kept": Branch(reading=True, kept=("itself",)),
     "kept as it was": Branch(kept=("itself",)),
 }
 # changes aside in four pairs of random directions, by draw and length: followed for a short time only
@@ -211,7 +211,7 @@ def changed_embeddings(weights: Weights, branch: Branch, split: Split) -> Tensor
         vectors = lever_vectors(weights, problems[row - task.first_variable, 1])
         gap = vectors @ (weights.W_E[usual].mean(0) - weights.W_E[row])  # (3,)
         if branch.reading:
-            gap[2] = _raise(weights, row, vectors, problems[row - task.first_variable], branch.reading)
+            gap[2] = _most(weights, row, vectors, problems[row - task.first_variable])
         if branch.aside:
             drawn = torch.randn(weights.d_model, generator=torch.Generator().manual_seed(1000 * branch.draw + row))
             drawn = drawn - smallest_change(vectors, vectors @ drawn)
@@ -226,15 +226,15 @@ def changed_embeddings(weights: Weights, branch: Branch, split: Split) -> Tensor
     return W_E
 
 
-def _raise(weights: Weights, row: int, vectors: Tensor, problems: Tensor, reading: float) -> float:
-    """By how much `itself` of a variable must rise for this attention to it, in its problems (2, batch, pos), up to 40."""
-    low, high, task = 0.0, 40.0, weights.task
-    for _ in range(12):
-        middle, W_E = (low + high) / 2, weights.W_E.clone()
-        W_E[row] += smallest_change(vectors, torch.tensor([0.0, 0.0, middle]))
-        read = trace(replace(weights, W_E=W_E), problems[1]).pattern[:, 1, task.last, task.right].mean().item()
-        low, high = (low, middle) if read >= reading else (middle, high)
-    return high
+def _most(weights: Weights, row: int, vectors: Tensor, problems: Tensor) -> float:
+    """By how much, up to 15, `itself` of a variable must rise for most attention to it, in its problems (2, batch, pos)."""
+    task, read = weights.task, {}
+    for amount in torch.arange(0, 15.5, 0.5):
+        W_E = weights.W_E.clone()
+        W_E[row] += smallest_change(vectors, amount * torch.tensor([0.0, 0.0, 1.0]))
+        pattern = trace(replace(weights, W_E=W_E), problems[1]).pattern
+        read[amount.item()] = pattern[:, 1, task.last, task.right].mean().item()
+    return max(read, key=read.get)
 
 
 def take(learner: StudyLearner, branch: Branch, batches: int = 0) -> None:
