@@ -139,10 +139,10 @@ class Branch(NamedTuple):
     3.0 three times as far.  `aside`: k and l are moved instead by `share` of the length for `itself`, in random directions
     that turn no lever; `draw` says in which.  `held`: right after the change `itself`, as the changed `=` makes it, is set
     back to its distance from the ordinary ones, once.  `kept`: after every step these levers are set back to the distance
-    from the ordinary ones that they had before the change.  `reading`: `itself` of k and l is raised, by up to 15, to where layer 2's
-    `=` reads them most in their problems on the right, and what is `kept` is kept as it is then; with `aside` they are moved as
-    far instead, in random directions that turn no lever.  `often`: how often k and l are asked for on the right,
-    relative to the study's mixture.
+    from the ordinary ones that they had before the change.  `reading`: `itself` of k and l is raised, by up to 15, to
+    where layer 2's `=` reads them most in their problems on the right, and what is `kept` is kept as it is then; with `aside`
+    they are moved as far instead, in random directions that turn no lever.  `often`: how often k and l are asked for on the
+    right, relative to the study's mixture.
     """
 
     levers: tuple[str, ...] = ()

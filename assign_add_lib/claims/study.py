@@ -9,7 +9,9 @@ words that the statement restates; `theirs` the study's own number, empty where 
 the number.  `seen` names the runs whose values were known when the level was set.
 """
 
+import tomllib
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 
@@ -84,6 +86,11 @@ def swept(setting: str, least: int = 8) -> dict[str, Sweep]:
 def claims_of(*names: str) -> list[Claim]:
     """The claims about some sources."""
     return [claim for claim in CLAIMS if claim.of in names]
+
+
+def said() -> list[dict]:
+    """What the study's text says that measuring could contradict: place, says, and the rows that test it, or why none does."""
+    return tomllib.loads(Path(__file__).with_name("said.toml").read_text("utf-8"))["claims"]
 
 
 def sources() -> dict[str, dict[str, object]]:
