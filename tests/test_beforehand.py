@@ -95,6 +95,22 @@ def late_variables_elsewhere():
     return "all" if all(came) else f"{sum(came)} of 12"
 
 
+def self_reading_imposed():
+    rows = delays.load_imposed()
+    kept = {seed for seed, part in rows[rows["branch"] == "raised"].groupby("seed") if part.iloc[0, -2:].mean() >= 0.5}
+
+    def came(seed, branch):
+        part = rows[(rows["seed"] == seed) & (rows["branch"] == branch)].set_index("step")
+        steps = [delays.arrival(part[place], delays.RELEASED) for place in ("k right", "l right")]
+        return math.inf if None in steps else max(steps)
+
+    enough = []
+    for branch, controls in (("raised", ("unchanged", "aside")), ("raised and kept", ("kept as it was",))):
+        late = [came(seed, branch) - max(came(seed, each) for each in controls) >= 500 for seed in kept]
+        enough.append(sum(late) >= min(4, len(kept) - 1))
+    return {(False, False): "neither", (True, False): "early reading", (False, True): "a high score"}.get(tuple(enough), "both")
+
+
 def wider_vanilla():
     of, last = "out of distribution", SYSTEMS["hypernetwork"].run.open
     narrow, best = (last(f"{arm}-connected-0").metrics[of].iloc[-1] for arm in ("vanilla", "hypernetwork"))
@@ -192,6 +208,7 @@ DECIDE = {
     "near-tenth": near_tenth,
     "late-variables": late_variables,
     "late-variables-elsewhere": late_variables_elsewhere,
+    "self-reading-imposed": self_reading_imposed,
     "split-doubles": split_doubles,
     "more-steps": more_steps,
     "wider-vanilla": wider_vanilla,
