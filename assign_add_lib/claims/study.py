@@ -306,7 +306,7 @@ CLAIMS: tuple[Claim, ...] = (
           quote="significantly higher for matched operand pairs", where="06_addition: What the MLP is given"),
     Row("F5b, same pair", ADDITION, "F5b",
           "The MLP's input points along the sum of two vectors, one for each number.",
-          "mean cosine of it and e_x OV2 + e_y OV2, 0-var and 1-var",
+          "mean cosine of the MLP's input and e_x OV2 + e_y OV2, 0-var and 1-var",
           matched("bare sum"), 0.9,
           theirs="“very close to 1”", quote="essentially takes the vector as its input",
           where="12_scoreboard: Adding them", seen=SEEDS),
