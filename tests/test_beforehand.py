@@ -104,11 +104,13 @@ def self_reading_imposed():
         steps = [delays.arrival(part[place], delays.RELEASED) for place in ("k right", "l right")]
         return math.inf if None in steps else max(steps)
 
-    enough = []
+    said = []
     for branch, controls in (("raised", ("unchanged", "aside")), ("raised and kept", ("kept as it was",))):
-        late = [came(seed, branch) - max(came(seed, each) for each in controls) >= 500 for seed in kept]
-        enough.append(sum(late) >= min(4, len(kept) - 1))
-    return {(False, False): "neither", (True, False): "early reading", (False, True): "a high score"}.get(tuple(enough), "both")
+        trained = [seed for seed in kept if ((rows["seed"] == seed) & (rows["branch"] == branch)).any()]
+        late = sum(came(seed, branch) - max(came(seed, each) for each in controls) >= 500 for seed in trained)
+        needed = min(4, len(kept) - 1)
+        said.append("enough" if late >= needed else "open" if len(kept) - len(trained) + late >= needed else "not enough")
+    return "; ".join(said)
 
 
 def wider_vanilla():
