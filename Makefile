@@ -4,8 +4,8 @@ BIN      = $(VENV)/bin
 READY    = $(VENV)/.ready
 PIP      = --quiet --no-compile
 INDEX    = _build/html/index.html
-# One more than cores, since a worker often waits for a kernel or a browser.
-WORKERS ?= 3
+# As many as cores have, since each imports PyTorch and trains its own fixtures.
+WORKERS ?= 2
 RUN     ?= runs/seed-42
 ARGS    ?= --seed 42 --threads 1
 MARK    ?=

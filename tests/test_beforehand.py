@@ -22,6 +22,7 @@ from assign_add_lib.laboratory.training import load_world_run
 from assign_add_lib.model import run
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.systems import SYSTEMS
+from assign_add_lib.theory import load_table
 from assign_add_lib.training import load_run, shipped_runs
 
 RULES = fixed_rules()
@@ -200,6 +201,36 @@ def split_doubles():
     return f"{WORDS[held]} of ten" if held >= 9 else "not shown"
 
 
+def at_starts(holds):
+    """What nine of ten runs decide at the end of phase 1, and where addition is learned."""
+    table, words = load_table("starts").set_index("start"), []
+    for start in ("end of phase 1", "addition learned"):
+        found = holds(table.loc[start])
+        assert len(found) == 10
+        words.append("yes" if found.sum() >= 9 else "no" if found.sum() <= 1 else "open")
+    return words
+
+
+def theorem_start():
+    def resembles(of):
+        two = of[["layer 2: number operand", "layer 2: variable operand"]]
+        return (two.sum(axis=1) > 0.5) & (two.min(axis=1) >= two.sum(axis=1) / 3)
+
+    return at_starts(resembles)[0]
+
+
+def theorem_step(way):
+    return ", ".join(at_starts(lambda of: of[f"{way}: ranked"] - of[f"{way}: before"] >= 0.1))
+
+
+def theorem_descent():
+    def carries(of):
+        gain = {which: of[f"25 on {which}: accuracy"] - of["before: accuracy"] for which in ("QK2", "all")}
+        return (gain["QK2"] >= 0.02) & (gain["QK2"] >= gain["all"] / 2)
+
+    return ", ".join(at_starts(carries))
+
+
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
 DECIDE = {
     "threshold": threshold,
@@ -212,6 +243,11 @@ DECIDE = {
     "late-variables-elsewhere": late_variables_elsewhere,
     "self-reading-imposed": self_reading_imposed,
     "split-doubles": split_doubles,
+    "theorem-start": theorem_start,
+    "theorem-attention": lambda: at_starts(lambda of: of["attention alone: ranked"] >= 0.9)[0],
+    "theorem-step": lambda: theorem_step("step"),
+    "theorem-descent": theorem_descent,
+    "theorem-delivery": lambda: theorem_step("delivered, step"),
     "more-steps": more_steps,
     "wider-vanilla": wider_vanilla,
     "errors-of-a-blend": errors_of_a_blend,

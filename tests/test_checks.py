@@ -30,6 +30,7 @@ MISTAKES = [(chapter, *case) for chapter, cases in sorted(CASES.items()) for cas
 RIGHT = [(chapter, *case) for chapter, cases in sorted(CASES.items()) for case in getattr(cases, "RIGHT", ())]
 
 
+@cache
 def code_cells(chapter):
     """The code cells of a chapter's notebook, each with its tags."""
     notebook = nbformat.read(next(HERE.parent.glob(f"chapters/{chapter}_*.ipynb")), 4)
@@ -66,6 +67,59 @@ def answered(chapter, check, answer):
     return names[name]
 
 
+def everywhere(change):
+    """What changes each number and tensor of an answer, and leaves what else there is."""
+
+    def changed(given):
+        if isinstance(given, list | tuple):
+            return [changed(each) for each in given]
+        return change(given) if isinstance(given, bool | int | float | torch.Tensor) else given
+
+    return changed
+
+
+def listed(number):
+    return (
+        number.tolist() if isinstance(number, torch.Tensor) else int(number) if isinstance(number, bool) else torch.tensor(number)
+    )
+
+
+# Other libraries' ways to say the same, and what a careless learner may make of a right answer.
+WAYS = {
+    "NumPy": everywhere(lambda number: np.asarray(number)[()]),
+    "lists": everywhere(listed),
+    "one more": everywhere(lambda number: not number if isinstance(number, bool) else number + 1),
+    "threefold": everywhere(lambda number: 3 * number),
+}
+CARELESS = {"one more", "threefold", "first for all"}
+NO_NUMBERS = "turned breaks separating closed cheaper_network soon as_of own_world".split()
+SLOW = ["without_layer_2_attention", "encoder_share", "few_examples"]  # tried in lists, and with one more
+STILL_RIGHT = {  # a scale or a constant is free, or a step is within tolerance
+    "one more": ["break_even", "phase_starts", "features", "known", "likely"],
+    "threefold": ["weighted", "null", "features", "known", "looks_back", "likely"],
+    # what is asked once, or has no arguments
+    "first for all": "numbers_to_add informed tenth_set without_layer_2_attention blurred assigned_twice from_positions needed "
+    "swapped control own_errors hard likely".split(),
+}
+CHECKS = [(chapter, name) for chapter in sorted(CASES) for name in checks._HOMES if checks._HOMES[name] == f"chapter_{chapter}"]
+
+
+def ways(name):
+    """In which ways the answer to a check may be said, or careless ones, each as a change of the book's own answer."""
+    changes = {
+        way: lambda book, change=change: lambda *arguments, **named: change(book(*arguments, **named))
+        for way, change in WAYS.items()
+    }
+
+    def first_for_all(book):
+        kept = []
+        return lambda *arguments, **named: kept[0] if kept else kept.append(book(*arguments, **named)) or kept[0]
+
+    changes["first for all"] = first_for_all
+    left_out = {way: STILL_RIGHT.get(way, []) + NO_NUMBERS + SLOW * (way in ("NumPy", "threefold")) for way in changes}
+    return {way: change for way, change in changes.items() if name not in left_out[way]}
+
+
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(0)
@@ -86,10 +140,18 @@ def test_other_right_ways_pass(chapter, name, answer, capsys):
     assert capsys.readouterr().out.startswith("Right")
 
 
-@pytest.mark.parametrize("chapter", sorted(CASES))
-def test_every_exercise_has_a_mistake(chapter):
-    names = {name for where, name, *_ in MISTAKES if where == chapter}
-    assert names == solutions(chapter)[1].keys() and len(names) >= 3
+@pytest.mark.parametrize("chapter, name", CHECKS)
+def test_the_form_of_an_answer_is_free_and_its_numbers_are_not(chapter, name, capsys):
+    for way, change in ways(name).items():
+        getattr(checks, name)(change(answered(chapter, name, ())))
+        assert capsys.readouterr().out.startswith("Not yet: " if way in CARELESS else "Right"), way
+
+
+def test_every_check_is_tried_with_six_wrong_answers():
+    for chapter, name in CHECKS:
+        told = sum(case[:2] == (chapter, name) for case in MISTAKES)
+        assert name in solutions(chapter)[1] and told >= 3
+        assert told + len(CARELESS & ways(name).keys()) >= 6, name
 
 
 @pytest.mark.parametrize("chapter", sorted(CASES))
@@ -99,6 +161,36 @@ def test_notebooks_show_that_solutions_are_right_and_stubs_return_nothing(chapte
             if tag in tags:
                 shown = "".join(output.get("text", "") for output in cell.outputs)
                 assert re.search(f"^{verdict}", shown, re.MULTILINE), cell.source
+
+
+def test_a_guess_is_held_against_what_comes_out_once_the_answer_is_right(capsys):
+    def said(name, guess, change=()):
+        getattr(checks, name)(answered(checks._HOMES[name][-2:], name, change), guess=guess)
+        return capsys.readouterr().out
+
+    what = "the score for 59 numbers and up to 6 assignments"
+    assert said("one_look_score", 0.5) == f"Right.\nYour guess of {what}: 0.5. It is 0.6559, so you are off by 0.1559.\n"
+    assert said("one_look_score", ...).startswith(f"Right.\nYou made no guess of {what}.")
+    assert said("one_look_score", None) == said("bound", None) == "Right.\n"
+    assert "0.6559" not in said("one_look_score", 0.5, ("/ (n - 1)", "/ n"))
+    assert "0.7, 0.9. It is 0.76, 0.73, so you are off by 0.06, 0.17" in said("bound", np.array([0.7, 0.9]))
+    assert said("bound", 3) == "Not yet: your guess has shape (); it should be (2,)\n"
+    assert said("silent", "even").endswith("It is: odd.\n") and said("silent", "odd").endswith("So it is.\n")
+    assert "so you are off by" in said("blurred", 0.2)
+
+
+@pytest.mark.parametrize("chapter", sorted(CASES))
+def test_what_comes_out_of_a_guess_stands_in_the_book_and_is_asked_for(chapter):
+    cells = nbformat.read(next(HERE.parent.glob(f"chapters/{chapter}_*.ipynb")), 4).cells
+    sections = "\n".join(cell.source for cell in cells).split("### Exercise ")
+    for name in (name for where, name in CHECKS if where == chapter):
+        what, truth = getattr(getattr(checks, name).__wrapped__, "foretold", ("", None))
+        (section,) = (each for each in sections if re.search(rf"^checks\.{name}\(", each, re.MULTILINE))
+        assert bool(what) == (f"checks.{name}(" in section and "guess=...)" in section), name
+        if isinstance(truth, int | float | tuple):
+            told = set(map(float, re.findall(r"-?\d+(?:\.\d+)?", section.replace("−", "-"))))
+            assert set(np.atleast_1d(truth)) <= told, (name, set(np.atleast_1d(truth)) - told)
+        assert not isinstance(truth, str) or truth.lower() in section.lower() or truth.isdecimal()
 
 
 def test_a_crash_is_said_in_words(capsys):

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from recipes import starts
 from worlds import rng
 
 from assign_add_lib import Task, last_logits, load_run, theory
 from assign_add_lib.circuits import OV, QK
-from assign_add_lib.model import trace
+from assign_add_lib.model import run, trace
 from assign_add_lib.sampling import evaluation_populations
 from assign_add_lib.theory import Setting, coordinates, dimensions, sweeps
 from assign_add_lib.views import figures
@@ -410,8 +411,8 @@ def test_drawn_blocks_are_the_matrix():
 
 
 def test_drawn_positions_hold_their_parts():
-    top, axes = figures.held(["a", "7", "="], {1: ["a"], 2: ["a", "7"]}, [0.0, 0.1, 0.9]).axes
-    assert [bar.get_height() for bar in top.patches] == [0.0, 0.1, 0.9]
+    top, axes = figures.held(["a", "7", "="], {1: ["a"], 2: ["a", "7"]}, [0.0, 0.1, 0.9], [0.0, 0.5, 0.5]).axes
+    assert [bar.get_height() for bar in top.patches] == [0.0, 0.1, 0.9, 0.0, 0.5, 0.5]
     assert len(axes.patches) == 2 * 3 + 3
     assert {text.get_text() for text in axes.texts} >= {"$p_{2}$", "a", r"$\hat{7}$"}
 
@@ -451,19 +452,14 @@ def test_steps_can_be_continued():
 def test_parts_of_the_cosine_add_up():
     draw = rng(4)
     m, C, rest = (torch.randn(*shape, generator=draw) for shape in ((3, 8), (3, 3), (8, 8)))
-    roll, S = torch.eye(3).roll(1, 0), sum(torch.outer(row, row) for row in m)
-    part = sum(C[u, v] * torch.outer(m[u], m[v]) for u in range(3) for v in range(3))
-    G = part + rest
-    found = theory.against_nulls(m, G, C, {"rolled": roll[None].expand(2, -1, -1)})
-    rolled = sum(torch.outer(m[u], m[v]) * roll[u, v] for u in range(3) for v in range(3))
-    expected = {
-        "cosine": (S * G).sum() / S.norm() / G.norm(),
-        "by names": (S * part).sum() / S.norm() / G.norm(),
-        "length": part.norm() / G.norm(),
-        "rolled, mean": (rolled * G).sum() / rolled.norm() / G.norm(),
-        "rolled, length": (m.T @ C @ roll @ m).norm() / G.norm(),
-    }
-    assert {name: found[name] for name in expected} == pytest.approx({key: x.item() for key, x in expected.items()}, abs=1e-5)
+    turned = [torch.eye(3).roll(k, 0) for k in (0, 1, 2)]
+    each = [sum(torch.outer(m[u], m[v]) * Q[u, v] for u in range(3) for v in range(3)) for Q in (*turned, C)]
+    G = each[-1] + rest
+    cosines = [((some * G).sum() / some.norm() / G.norm()).item() for some in each]
+    found = theory.against_nulls(m, G, C, {"turned": torch.stack(turned)})
+    as_far = sum(cosine >= cosines[0] - 1e-6 for cosine in cosines[:3]) / 3
+    by_names = ((each[0] * each[-1]).sum() / each[0].norm() / G.norm()).item()
+    assert found == pytest.approx({"cosine": cosines[0], "by names": by_names, "turned, as far": as_far}, abs=1e-5)
 
 
 def test_tables_of_votes_are_those_counted_by_hand():
@@ -509,7 +505,33 @@ def test_shipped_tables_are_what_their_functions_give():
     W = theory.follow([(Setting(lam=6.0, gamma=1e-6), 70)], 0.2, every=1000)[-1]
     assert sweeps.end_state(W, problems) == pytest.approx({key: row[key] for key in sweeps.end_state(W, problems)}, abs=0.01)
     assert set(theory.load_table("embeddings").width) == {0, 128, 512, 4096}
-    assert len(theory.load_table("samples")) == 200
+
+
+@torch.no_grad()
+def test_a_start_is_measured_again():
+    study = load_run("seed-42")
+    assert starts.chosen_steps(study) == {"addition learned": 400, "end of phase 1": 2200}
+    shipped = theory.load_table("starts").set_index(["seed", "step"])
+    assert len(shipped) == 20 and shipped.index.is_unique
+    w, laws, draw = study.weights(2200), evaluation_populations(study.split), rng(13)
+    found, _, other = (laws["1-var train"].sample(size, draw) for size in (8000, 4000, 4000))
+    row = starts.seen(w, other.tokens, laws["0-var train"].sample(2000, draw).tokens)
+    row |= {f"before: {key}": value for key, value in starts.state(w, other).items()}
+    assert row == pytest.approx(shipped.loc[(42, 2200), list(row)].to_dict(), abs=1e-3)
+
+    tokens = found.tokens[Task().assigned_numbers(found.tokens).sum(1) == 3]
+    W, three = starts.with_attention(w, tokens), theory.draw(Setting(assignments=3), 1, 500, rng(0))
+    given, measured = theory.attention(Task(), W, three), run(w, tokens).attention(2)[:, -1]
+    for kind in ("number operand", "variable operand", "variables", "+", "="):
+        mine, theirs = ((a * starts.kinds(t)[kind]).sum(1).mean().item() for a, t in ((given, three), (measured, tokens)))
+        assert mine == pytest.approx(theirs, abs=0.01), kind
+    pattern = run(w, three, starts.imposed(three)).attention(1)
+    assert pattern[:, -1, 13:15].eq(0.5).all() and (pattern[:, -1].sum(1) == 1).all()
+    assert pattern.diagonal(-1, 1, 2)[Task().assigned_numbers(three)[:, 1:]].eq(1).all()
+    rest = starts.trained(w, laws["1-var train"], "rest", steps=1)
+    alone = starts.trained(w, laws["1-var train"], "QK2", steps=1)
+    assert torch.equal(rest.W_Q[1], w.W_Q[1]) and not torch.equal(rest.W_Q[0], w.W_Q[0])
+    assert torch.equal(alone.W_E, w.W_E) and not torch.equal(alone.W_K[1], w.W_K[1])
 
 
 def test_drawn_curves_are_the_tables():
@@ -525,7 +547,3 @@ def test_drawn_curves_are_the_tables():
     content[:, 17] = 0.3
     axes = figures.peaks(content, theory.convolve(content), (34,), 34).axes
     assert axes[1].patches[34].get_height() == pytest.approx(0.09)
-    names = [f"{kind}, {what}" for kind in ("mixtures", "matchings") for what in ("mean", "sd")]
-    along = pd.DataFrame({"cosine": [0.1, 0.2], "by names": [0.0, 0.1]} | dict.fromkeys(names, [0.0, 0.1]), index=[5, 9])
-    axes = figures.cosines({0: along}, {0: (5, 9)}).axes[0]
-    assert any(list(line.get_ydata()) == [0.1, 0.2] for line in axes.lines)

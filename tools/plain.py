@@ -4,6 +4,7 @@ Figures get their captions, cross references the numbers and words that they hav
 """
 
 import copy
+import html
 import posixpath
 import re
 import sys
@@ -57,6 +58,9 @@ PLAIN = re.compile(
     r"|inline|text|softbreak|hardbreak|code_inline|code_block|fence|image|hr|html_inline|html_block"
     r"|math_inline|math_inline_double|math_block|amsmath"
 )
+
+# A formula as MyST's parser writes it in HTML.
+MATHS = re.compile(r'<span class="math inline">(.*?)</span>')
 
 # What of a stored view waits for the site's script: the control and the data behind it.
 LIVE = "assign-add|rules-from-examples"
@@ -245,7 +249,9 @@ class Book:
         for number, question in enumerate(load_quiz(self.root, name), start=1):
             parts.append(f"**{number}.** {self._replace(question.asked, page)}")
             for option in question.options:
-                summary, answer = self.parser.renderInline(option.said), quoted(self._replace(option.answer, page))
+                said = self.parser.renderInline(option.said)
+                summary = MATHS.sub(lambda formula: html.unescape(f"${formula[1]}$"), said)  # notebooks set what stands so
+                answer = quoted(self._replace(option.answer, page))
                 parts.append(f"<details>\n<summary>{summary}</summary>\n\n{answer}\n\n</details>")
         return "\n\n".join(parts)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..model import Weights, forward, read_out, trace
 from ..task import Task
-from .common import as_tensor, close, expect, expect_close, expect_number, random_problems
+from .common import as_tensor, close, expect, expect_close, expect_number, foretold, random_problems
 
 
 def _rms(x: Tensor) -> Tensor:
@@ -36,6 +36,7 @@ def normalised_scores(answer) -> None:
         expect_close(given, truth, words, 1e-6, wrong)
 
 
+@foretold("the typical score of our network", lambda answer: answer(128, 128, 128**-0.5 / 1.25))
 def typical_score(answer) -> None:
     """Exercise 2.2: `answer(d_model, d_head, s)` is the standard deviation of an untrained layer-1 score; held against draws."""
     for _ in range(4):
@@ -72,9 +73,10 @@ def turned(answer) -> None:
         expect(gap < 1e-8, f"turning layer {layer} changes the logits, by up to {gap:.2g}; is W_K right?")
 
 
+@foretold("the share of 0-var train that is still right with nothing added", 0.175)
 def without_layer_2_attention(answer) -> None:
     """Exercise 2.4: `answer(lens, tokens)` gives the logits without what layer 2's attention adds."""
-    weights, (_, tokens) = Weights.init(seed=random.randrange(2**31)), random_problems(20)
+    weights, (_, tokens) = Weights.init(seed=random.randrange(2**31)), random_problems(5)
     lens, activations = weights.to_transformer_lens(), trace(weights, tokens)
     without = activations.resid_pre + activations.attn_out[:, 0]  # the stream with layer 1's attention alone
     given = as_tensor(answer(lens, tokens), activations.logits.shape)

@@ -7,9 +7,10 @@ import pandas as pd
 import torch
 
 from ..task import STUDY, Problem
-from .common import as_tensor, expect, expect_close, expect_number, random_problems
+from .common import as_tensor, expect, expect_close, expect_number, foretold, random_problems
 
 
+@foretold("the percentage wrong with both out of place, at the fault of those in place", 1.0)
 def standardised(answer) -> None:
     """Exercise 4.1: `answer(wrong, stratum, reference)` is the share wrong where strata weigh as they do in a reference."""
     for place in range(8):
@@ -75,8 +76,8 @@ def blame(answer) -> None:
 
 def renamed(answer) -> None:
     """Exercise 4.4: `answer(tokens, old, seed)` renames one variable of each problem to a random one that it does not contain."""
-    old, (_, tokens) = STUDY.token(random.choice(STUDY.variable_names)), random_problems(400)
-    given = as_tensor(answer(tokens.clone(), old, random.randrange(1000)), tokens.shape)
+    old, (_, tokens), seed = STUDY.token(random.choice(STUDY.variable_names)), random_problems(400), random.randrange(1000)
+    given, again, other = (as_tensor(answer(tokens.clone(), old, each), tokens.shape) for each in (seed, seed, seed + 1))
     had, chosen = (tokens == old).any(1), set()
     expect(torch.equal(given[~had], tokens[~had]), "a problem without the old variable is changed")
     for before, after in zip(tokens[had].tolist(), given[had].tolist()):
@@ -91,8 +92,11 @@ def renamed(answer) -> None:
         chosen |= new
     others = STUDY.n_variables - 1
     expect(len(chosen) == others, f"only {len(chosen)} new names are ever drawn; any of the other {others} may be")
+    expect(torch.equal(given, again), "the same seed gives other names when it is used again")
+    expect(not torch.equal(given, other), "another seed gives the same names: draw with a generator of this seed")
 
 
+@foretold("the evidence at step 400", -342)
 def evidence(answer) -> None:
     """Exercise 4.5: `answer(right, twin, sure)` is the log-likelihood of the rote adder less that of an even solver."""
     for place in range(10):

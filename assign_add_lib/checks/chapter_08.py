@@ -6,7 +6,7 @@ from itertools import product
 import torch
 
 from ..task import STUDY
-from .common import as_tensor, as_truth, close, expect, expect_close, hint
+from .common import as_tensor, as_truth, close, expect, expect_close, foretold, hint
 
 
 def _randn(draws: torch.Generator, *shape: int) -> torch.Tensor:
@@ -17,8 +17,8 @@ def same_head(answer) -> None:
     """Exercise 8.1: `answer(one, other)` is whether two tables of scores give every query the same attention."""
     draws = torch.Generator().manual_seed(8)
     for n in (2, 5, 9):
-        table, ends = _randn(draws, n, n), torch.zeros(2, n, n, dtype=torch.float64)
-        ends[0, 0, 0], ends[1, -1, -1] = 3.0, 1e-2
+        table, ends = _randn(draws, n, n), torch.zeros(3, n, n, dtype=torch.float64)
+        ends[0, 0, 0], ends[1, -1, -1], ends[2, 1, 0] = 3.0, 1e-2, 1e-2
         cases = (
             (table, True, "the same table twice"),
             (table + _randn(draws, n, 1), True, "a constant added for each query, which the softmax forgets"),
@@ -26,6 +26,7 @@ def same_head(answer) -> None:
             (table + ends[0], True, "another score of query 0 for key 0, the only key that it sees"),
             (table + _randn(draws, n), False, "a constant added for each key"),
             (table + ends[1], False, "one score raised by 0.01, which moves the attention of its query"),
+            (table + ends[2], False, "one score of query 1 raised by 0.01; every query counts"),
             (2.0 * table, False, "all scores doubled, which keeps the largest where it is and sharpens the attention"),
             (table - 2.0 * torch.arange(n)[:, None], True, "2i taken away from query i"),
         )
@@ -45,6 +46,7 @@ def _named(kinds: list[str], worth: dict[str, float], position: list[float]) -> 
     return named, (sums[top] - sums[second]) * (len(set(named)) == 3)
 
 
+@foretold("the runs in which there is none, by their seeds", (0, 6))
 def separating(answer) -> None:
     """Exercise 8.2: `answer(worth, position)` is the list of kinds on which three accounts name three keys, most clearly."""
     draws = random.Random(8)
@@ -78,6 +80,7 @@ def separating(answer) -> None:
         expect(lead > margin - 1e-6, words)
 
 
+@foretold("the deletion that repairs k most", "rest · name")
 def flat_restored(answer) -> None:
     """Exercise 8.3: `answer(scores, term, keys)` is the change that makes a term flat at keys, with their attention restored."""
     draws = torch.Generator().manual_seed(8)

@@ -10,7 +10,7 @@ from ..analysis.causal import counterfactual, pairs
 from ..analysis.interventions import changed_problems, full_problems
 from ..model import Weights, read_out, run, trace
 from ..task import STUDY, Split
-from .common import as_parts, as_tensor, expect, expect_close, hint, random_problems
+from .common import as_parts, as_tensor, as_truths, expect, expect_close, foretold, hint, random_problems
 
 
 def _sharp_network(moved: float = 1.0) -> Weights:
@@ -42,12 +42,13 @@ def _alike(given: Tensor, truth: Tensor) -> bool:
     return bool((given == truth).double().mean() > 0.97)
 
 
+@foretold("the shares that noising the query keeps and denoising returns", (0.0, 0.9))
 def needed(answer) -> None:
     """Exercise 9.1: `answer(w, clean, changed, name, position)` is which clean answers noising keeps and denoising returns."""
     generator = torch.Generator().manual_seed(random.randrange(2**31))
     for _ in range(50):  # until a network is found for which the exchange matters
         weights = _sharp_network(moved=3)
-        clean = full_problems(80, generator, STUDY)
+        clean = full_problems(40, generator, STUDY)
         changed = changed_problems(clean, generator, STUDY)["names"]
         seen = [trace(weights, tokens) for tokens in (clean, changed)]
         own = [each.logits[:, -1].argmax(1) for each in seen]
@@ -58,7 +59,7 @@ def needed(answer) -> None:
     # the network is random: what it answers on the clean problem is called right
     given = answer(weights, clean, changed, "blocks.0.hook_attn_out", STUDY.last, own[0])
     given = as_parts(given, 2, "return two tensors: what noising keeps, and what denoising returns")
-    first, second = (as_tensor(each, (80,), "each of the two") for each in given)
+    first, second = (as_truths(each, (40,), "each of the two") for each in given)
     kept, returned = noised == own[0], denoised == own[0]
     right = _alike(first, kept), _alike(second, returned)
     mistakes = {
@@ -73,6 +74,7 @@ def needed(answer) -> None:
     expect(all(right), words + hint(given, mistakes))
 
 
+@foretold("the accuracy with zero, the mean, another 0-var problem, and any problem in its place", (1.0, 1.0, 1.0, 0.76))
 def instead(answer) -> None:
     """Exercise 9.2: `answer(values, by, generator)` is what stands in the place of values (n, d): zero, mean or resample."""
     values = torch.randn(200, 6)
@@ -89,12 +91,19 @@ def instead(answer) -> None:
     words = "a row of the resampled ones is no row of values: draw whole rows, so that each is one that some problem has"
     expect((distance < 1e-4).all(), words)
     expect(len(place.unique()) > 20, "all get the row of the same few problems; draw one for each")
-    expect((place == torch.arange(200)).double().mean() < 0.2, "resampled, most rows are still their own")
+    expect(0.3 < (place < 100).double().mean() < 0.7, "only a part of the rows is ever drawn; draw from all")
+    steps, some = (place - torch.arange(200)) % 200, "rows come in their old order; draw each by itself"
+    expect((steps == 0).double().mean() < 0.2, "resampled, most rows are still their own")
+    expect(len(steps.unique()) > 60, some)
     expect(torch.equal(drawn, again) and not torch.equal(drawn, other), "draw with the generator that is given")
 
 
+@foretold("the share of problems in which an exchange of keys answers differently", 0)
 def swapped(answer) -> None:
-    """Exercise 9.3: `answer(w, tokens, first, second)` answers with layer 2's values exchanged at two positions."""
+    """Exercise 9.3: `answer(w, tokens, first, second)` answers with layer 2's values exchanged at two positions.
+
+    That keys give the same is what it shows; so an exchange of keys passes.
+    """
     row, (_, tokens) = torch.arange(60), random_problems(60)
     for _ in range(50):  # until a network is found whose answers the exchange changes often
         weights = _sharp_network()
@@ -119,6 +128,7 @@ def swapped(answer) -> None:
     expect(right, words + hint(given, mistakes))
 
 
+@foretold("the accuracy on 19+b", 1.0)
 def closed(answer) -> None:
     """Exercise 9.4: `answer(w, tokens)` is an alteration: layer 2's key at 14 loses what layer 1 moved there from 13."""
     weights, (_, tokens) = _sharp_network(), random_problems(60)
@@ -152,7 +162,7 @@ def closed(answer) -> None:
 
 
 def rival(answer) -> None:
-    """Exercise 9.5: `answer(base, source)` is another program's answers; that it is one is all that can be checked.
+    """Exercise 9.5: `answer(base, source)` is another program's answers, lawful in numbers and names.
 
     The pairs are always the same, so that a program near a limit is not told one thing now and another later.
     """
@@ -178,3 +188,13 @@ def rival(answer) -> None:
     apart = ((given != ours) & ~kept).double().mean()
     words = "so the two are hard to tell apart; it should differ from both in at least half"
     expect(apart >= 0.5, f"in only {apart:.0%} of the pairs your rival gives neither our answer nor the base's own, {words}")
+    steps = (as_tensor(answer(_shifted(base), _shifted(source)), (100,)) - given) % N
+    words = "with every number one more, and every name the fifth after it, your answers move in no order; that is no program"
+    expect((steps == steps.mode().values).double().mean() > 0.8, words)
+
+
+def _shifted(tokens: Tensor) -> Tensor:
+    """The same problems with every number one more, and every name the fifth after it, in a circle."""
+    numbers, names = (tokens + 1) % STUDY.n_numbers, (tokens - STUDY.first_variable + 5) % STUDY.n_variables
+    named = torch.where(tokens < STUDY.first_variable, tokens, STUDY.first_variable + names)
+    return torch.where(tokens < STUDY.n_numbers, numbers, named)

@@ -7,7 +7,7 @@ from itertools import combinations
 import pandas as pd
 import torch
 
-from .common import as_tensor, expect, expect_close, expect_number
+from .common import as_tensor, expect, expect_close, expect_number, foretold
 
 
 def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
@@ -20,6 +20,7 @@ def _exclusion(s: int, V: int, slots: int, N: int, most: bool = False) -> float:
     return total / len(numbers)
 
 
+@foretold("the share right of k on the right at step 9300", 0.87)
 def by_exclusion(answer) -> None:
     """Exercise 11.1: `answer(s, V, slots, N)` is the expected accuracy of a solver that cannot tell s variables apart."""
     for case in ((2, 6, 3, 7), (1, 6, 3, 7), (6, 6, 3, 7), (3, 8, 4, 11), (4, 12, 6, 59)):
@@ -37,6 +38,7 @@ def by_exclusion(answer) -> None:
         expect_number(answer(*case), _exclusion(*case), *told, wrong=wrong)
 
 
+@foretold("the depth for read, own and itself", (0.007, 0.0, 0.03))
 def basin_depth(answer) -> None:
     """Exercise 11.2: `answer(curve)` is how far one must climb at least from a curve's lowest point to leave the window."""
     draw = random.Random(0)
@@ -56,6 +58,7 @@ def basin_depth(answer) -> None:
         expect_number(given, height + 0.5, f"losses {losses}", "it should be", wrong=wrong)
 
 
+@foretold("after how many steps k and l are released, if own is moved threefold and fourfold", (2400, 200))
 def one_lever(answer) -> None:
     """Exercise 11.3: `answer(embedding, vectors, index, value)` is the nearest embedding with one product changed."""
     draw, normal = random.Random(0), torch.Generator().manual_seed(0)

@@ -13,7 +13,8 @@ from ..claims.subjects import Subject
 from ..engine import scoreboard
 from ..engine.scoreboard import Claim
 from ..task import STUDY
-from .common import as_number, as_parts, at_least, expect, expect_number, hint
+from ..training import TrainConfig
+from .common import as_number, as_parts, as_whole, at_least, expect, expect_number, foretold, hint
 
 
 def _series(steps: range, draws: random.Random) -> pd.Series:
@@ -30,22 +31,23 @@ def soon(answer) -> None:
     claim, count = as_parts(answer(), 2, two_things)
     expect(isinstance(claim, Claim), two_things)
     _measures_the_lag(claim.measure)
-    expect(isinstance(claim.level, int | float), "`level` is no number yet: look at seed 42, and choose")
-    expect(math.isfinite(claim.level), f"a level of {claim.level} tests nothing: no lag is more than that")
+    expect(claim.level is not ..., "`level` is no number yet: look at seed 42, and choose")
+    level, steps = as_number(claim.level, "`level`"), TrainConfig().steps
+    expect(0 < level <= steps / 3, f"a level of {level:g} tests nothing: training has {steps} steps, and a lag is one or more")
     expect(claim.at_most, "soon means at most so many steps: set `at_most`")
     expect("seed-42" in claim.seen, "you looked at seed 42 to choose the level; `seen` must name it, or it counts as evidence")
     unknown = [name for name in claim.seen if name not in SEEDS]
     expect(not unknown, f"`seen` names runs, such as seed-42, not {', '.join(map(str, unknown))}")
     most = len(SEEDS) - len(set(claim.seen))
     expect(most > 0, "`seen` names every run: none is left that could be evidence")
-    expect(isinstance(count, int), f"say in how many of the {most} runs that are evidence you expect it to hold")
-    expect(0 <= count <= most, f"{most} runs are evidence; you expect {count}")
+    expect(count is not ..., f"say in how many of the {most} runs that are evidence you expect it to hold")
+    expect(0 <= (count := as_whole(count, "the count")) <= most, f"{most} runs are evidence; you expect {count}")
 
 
 def _measures_the_lag(measure) -> None:
     """Whether a measure gives the lag, on made-up curves, which are always the same."""
     draws = random.Random(12)
-    for _ in range(80):
+    for _ in range(40):
         metrics = pd.DataFrame({name: _series(range(0, 3000, 100), draws) for name in ("0-var train", "0-var add-restricted")})
         fits, then = (arrival(metrics[name], 0.95) for name in metrics)
         truth = math.nan if fits is None else math.inf if then is None else then - fits
@@ -60,6 +62,7 @@ def _measures_the_lag(measure) -> None:
         expect_number(as_number(given, "what `measure` gives"), truth, case, "it should be", wrong=wrong)
 
 
+@foretold("which of nine values, from below, is the lower end", lambda answer: answer(9))
 def lower_rank(answer) -> None:
     """Exercise 12.2: `answer(n)` is the rank of the lower end of the bootstrap interval of the median of n values."""
     sizes = (1, 3, 5, 7, 9, 11, 15, 21, 33)
@@ -81,6 +84,7 @@ def lower_rank(answer) -> None:
         expect(ours == truth, f"of {n} values it gives number {ours:g}, which is too {'low' if ours < truth else 'high'}{told}")
 
 
+@foretold("how many runs in a row must hold for a share of 0.95", 59)
 def least_share(answer) -> None:
     """Exercise 12.3: `answer(held, runs)` is the least chance under which so many runs or more hold with 5%."""
     middling = [(random.randint(1, n - 1), n) for n in random.sample(range(3, 40), 12)]
@@ -94,6 +98,7 @@ def least_share(answer) -> None:
         expect_number(given, scoreboard.least_share(held, runs), f"{held} of {runs}", "the least share is", 1e-4, wrong)
 
 
+@foretold("how many rows hold at step 1000", 9)
 def as_of(answer) -> None:
     """Exercise 12.4: `answer(run, step)` is the evidence of a run as it was at a step."""
     metrics = pd.DataFrame({"accuracy": [0.1, 0.5, 0.9]}, index=[0, 100, 200])

@@ -8,9 +8,10 @@ import torch
 from .. import theory
 from ..task import STUDY, Task
 from ..theory import Setting
-from .common import as_number, as_tensor, close, expect, expect_close, expect_number
+from .common import as_number, as_tensor, close, expect, expect_close, expect_number, foretold
 
 
+@foretold("the share for N = 60", lambda answer: answer(60))
 def sure_share(answer) -> None:
     """Exercise 13.1: `answer(N)` is the share of pairs for which the right sum alone has the largest logit, modulo N."""
     for N in (3, 4, 7, 10, 12, 59, 60):
@@ -80,6 +81,7 @@ def control(answer) -> None:
         expect(close(found, mine, 1e-6, 2e-3), f"{words}; is `asked` passed on, and W the last one?")
 
 
+@foretold("the share of matchings without a fixed name that reach as far at step 2200", 0.035)
 def null(answer) -> None:
     """Exercise 13.5: `answer(m, generator)` is a random matrix in the span of the names that pairs no name with itself."""
     m = torch.randn(12, 128, generator=torch.Generator().manual_seed(random.randrange(2**31)))
@@ -97,6 +99,8 @@ def null(answer) -> None:
             sums = Q.square().sum(axis)
             even = sums.max() / sums.min().clamp_min(1e-12)
             expect(even < 1.01, f"on the {side} one name has {even:.3g} times the weight of another; keep all names alike")
+        common = "what the names have in common comes in with the wrong sign: the coefficients should sum to more than 0"
+        expect(Q.sum() > 0.1 * Q.norm(), f"{common}, as in the prediction")
         drawn.append(Q)
     same = all(close(Q, drawn[0], 1e-4, 1e-5) for Q in drawn)
     expect(not same, "every call gives the same matrix; draw with the generator")

@@ -9,7 +9,7 @@ from torch import Tensor
 from ..companions.reasoning.data import FAN_IN, Graphs, Vocabulary, graphs_of, sample_graphs, write
 from ..companions.reasoning.model import Network
 from ..companions.reasoning.training import answers, load_arm
-from .common import Wrong, as_number, as_tensor, expect, hint
+from .common import Wrong, as_number, as_tensor, as_truths, expect, foretold, hint
 
 NODES, DEEPEST, SOLVED = 48, 4, 0.1  # of the graphs asked for in exercise 14.5, and the share of them that may be solved
 
@@ -32,6 +32,7 @@ def _reached(operands: list[list[int]], node: int) -> list[set[int]]:
     return reached[:-1]
 
 
+@foretold("the number of rounds for a node that no other adds", lambda answer: answer([[]], 0))
 def mended_after(answer) -> None:
     """Exercise 14.1: `answer(operands, node)` is after how many rounds a wrong value at the node has left no trace for sure."""
     cases, said, true, shortest = [], [], [], []
@@ -50,6 +51,7 @@ def mended_after(answer) -> None:
         expect(given == rounds, f"for {case} you say {given:g}; write down which nodes are wrong after each round")
 
 
+@foretold("the least share of wrong nodes that are errors of their own", 0.69)
 def own_errors(answer) -> None:
     """Exercise 14.2: `answer(graphs, held)` says of each node whether it is wrong although all that it adds is right."""
     graphs = _drawn(20, 12)
@@ -57,7 +59,7 @@ def own_errors(answer) -> None:
     solution, operands = graphs.solution, _operands(graphs)
     other, hit = torch.randint(12, solution.shape, generator=rng), torch.rand(solution.shape, generator=rng) < 0.3
     held = torch.where(hit, other, solution)
-    given = as_tensor(answer(graphs, held.clone()), solution.shape, "what you return").bool()
+    given = as_truths(answer(graphs, held.clone()), solution.shape, "what you return")
     wrong = held != solution
     true = wrong & torch.tensor([[not row[node].any() for node in graph] for row, graph in zip(wrong, operands)])
     expect(not torch.equal(given, wrong), "these are all errors; leave out those of nodes that add a wrong value")
@@ -106,6 +108,7 @@ def _by_hand(network: Network, graphs: Graphs, rounds: int, every: int) -> Tenso
     return torch.stack(held)
 
 
+@foretold("the shares right after thirteen rounds, without an anchor and with one every four", (0.15, 0.38))
 @torch.no_grad()
 def snapped(answer) -> None:
     """Exercise 14.4: `answer(network, graphs, rounds, every)` are the values held, as tokens pass on every so many rounds."""
@@ -129,6 +132,7 @@ def hard(answer) -> str:
     """
     operands = answer()
     expect(len(operands) == NODES, f"there are {len(operands)} nodes; there should be {NODES}")
+    operands = [[int(each) for each in node] for node in operands]
     try:
         graphs = graphs_of(operands, 10, torch.Generator().manual_seed(14))
     except ValueError as error:

@@ -1,6 +1,7 @@
 """The checks of chapter 16, Rules from examples."""
 
 import random
+from functools import cache
 from itertools import permutations, product
 
 import pandas as pd
@@ -8,11 +9,11 @@ import torch
 from torch import Tensor
 
 from ..companions.rules.analysis import answering
-from ..companions.rules.data import draw_rows, draw_where, lines_known, unmatched
+from ..companions.rules.data import Rows, draw_rows, draw_where, lines_known, unmatched
 from ..companions.rules.model import rotary
 from ..companions.rules.solvers import expected_ratio_matching
 from ..companions.rules.training import load_rules
-from .common import as_parts, as_tensor, expect, expect_number, hint
+from .common import as_parts, as_tensor, expect, expect_number, foretold, hint
 
 
 def _fixed(inputs: list[tuple[int, int]], p: int) -> set[tuple[int, int]]:
@@ -22,6 +23,9 @@ def _fixed(inputs: list[tuple[int, int]], p: int) -> set[tuple[int, int]]:
     return {(x, y) for x, y in every if not any((a * x + b * y) % p for a, b in differences)}
 
 
+@foretold(
+    "how many sizes the set can have", lambda answer: len({len(answer(some, 5)) for some in ([], [(1, 2)], [(1, 2), (0, 1)])})
+)
 def known(answer) -> None:
     """Exercise 16.1: `answer(inputs, p)` is the set of inputs whose answer is fixed by what these examples answer."""
     for p in (5, 7, 11):
@@ -113,21 +117,27 @@ def _ordered(scores: Tensor, right: Tensor) -> float:
     return (ranks.mean() - (len(ranks) + 1) / 2) / (len(right) - len(ranks))
 
 
+@cache
+@torch.no_grad()
+def _rows() -> tuple[Rows, Tensor]:
+    """Rows of unseen tasks without a match, and which of them the network of seed 1 answers rightly."""
+    run, generator = load_rules("lines-depth-4-p-7-tasks-40-1"), torch.Generator().manual_seed(16)
+    p, unseen, shown = run.split.p, run.split.unseen, run.split.shown
+    rows = draw_where(unmatched, 2000, lambda n: draw_rows(n, 9, p, unseen, shown, generator, asked=shown))
+    return rows, answering(run.network())(rows)[:, -1].argmax(1) == rows.answers[:, -1]
+
+
 @torch.no_grad()
 def likely(answer) -> str:
     """Exercise 16.5: `answer(rows)` are scores (row,), larger where the network of seed 1 answers rightly without a match.
 
     The rows are always the same, so that equal scores get equal verdicts.
     """
-    run = load_rules("lines-depth-4-p-7-tasks-40-1")
-    p, unseen, shown = run.split.p, run.split.unseen, run.split.shown
-    generator = torch.Generator().manual_seed(16)
-    rows = draw_where(unmatched, 2000, lambda n: draw_rows(n, 9, p, unseen, shown, generator, asked=shown))
-    given = as_tensor(answer(rows._replace(answers=rows.answers.clone())), None).double().flatten()
+    rows, right = _rows()
+    given = as_tensor(answer(rows._replace(inputs=rows.inputs.clone(), answers=rows.answers.clone())), None).double().flatten()
     expect(len(given) == len(rows.answers), f"there are {len(rows.answers)} rows; you gave {len(given)} scores")
     expect(given.isfinite().all(), "some scores are not finite numbers")
-    right = answering(run.network())(rows)[:, -1].argmax(1) == rows.answers[:, -1]
     found, lines = _ordered(given, right), _ordered(lines_known(rows).double(), right)
     words = f"a right row has the larger score in {found:.2f} of the pairs, by the number of lines alone in {lines:.2f}"
-    expect(found > lines + 0.05, f"{words}; 0.05 more is asked for")
+    expect(found > lines + 0.08, f"{words}; 0.08 more is asked for")
     return words

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..task import STUDY, Problem
+from ..task import STUDY, Problem, Split
 
 Wrongs = Mapping[str, object]  # words -> the wrong answer that they explain, or whether it was found
 NONE: Wrongs = MappingProxyType({})
@@ -53,27 +53,61 @@ class Wrong(Exception):
     """What is wrong with a learner's answer, in words."""
 
 
+def foretold(what: str, truth=None) -> Callable:
+    """Say of a check what its exercise asks to predict, and what comes out.
+
+    That is a number, several, words, or a function of the learner's own answer; the check returns it where none is given.
+    """
+
+    def mark(check: Callable) -> Callable:
+        check.foretold = what, truth
+        return check
+
+    return mark
+
+
 def exercise(check: Callable) -> Callable:
-    """Make a function that raises `Wrong` into a check that prints its verdict, and what the function returns beside it."""
+    """Make a function that raises `Wrong` into a check that prints its verdict, and what the function returns beside it.
+
+    A guess, made before the answer was tried, is held against what comes out, but only once the answer is right.
+    """
 
     @functools.wraps(check)
-    def judged(answer: object) -> None:
+    def judged(answer: object, guess: object = None) -> None:
         def asked(*arguments, **named):
-            given = answer(*arguments, **named)
+            given = normal(answer(*arguments, **named))
             expect(given is not None, NOTHING)
             return given
 
         asked.__wrapped__ = answer
         try:
             said = check(asked if callable(answer) else answer)
+            words = f"Right: {said}." if isinstance(said, str) else "Right."
+            if guess is not None and hasattr(check, "foretold"):
+                what, truth = check.foretold
+                words += "\n" + _off(guess, what, said if truth is None else truth(asked) if callable(truth) else truth)
         except Wrong as wrong:
             print(f"Not yet: {wrong}")
         except Exception as error:
             print(f"Not yet: your function stopped with {type(error).__name__}: {error}")
         else:
-            print(f"Right: {said}." if said else "Right.")
+            print(words)
 
     return judged
+
+
+def _off(guess, what: str, truth) -> str:
+    """How far a guess is off, in words."""
+    if guess is ...:
+        return f"You made no guess of {what}. Before you look: put it in the place of the three dots."
+    if isinstance(truth, str):
+        return f"Your guess of {what}: {guess}. " + ("So it is." if guess == truth else f"It is: {truth}.")
+    truth = as_tensor(truth, None).double()
+    guess = as_tensor(guess, truth.shape, "your guess").double()
+    shown, right, off = (
+        ", ".join(f"{each:.4g}" for each in some.flatten().tolist()) for some in (guess, truth, (guess - truth).abs())
+    )
+    return f"Your guess of {what}: {shown}. It is {right}, so you are off by {off}."
 
 
 def expect(condition: object, words: str) -> None:
@@ -82,45 +116,64 @@ def expect(condition: object, words: str) -> None:
         raise Wrong(words)
 
 
-def _plain(given):
-    """Lists of tensors as lists of arrays, which NumPy can join."""
-    if isinstance(given, list | tuple):
-        return [_plain(each) for each in given]
-    return given.detach().cpu().numpy() if isinstance(given, Tensor) else given
+def normal(given):
+    """A learner's answer, of whatever library, as all checks read it: tensors, Python's numbers, lists of these, or itself."""
+    if isinstance(given, Tensor):
+        return given.detach().cpu()
+    if hasattr(given, "to_numpy"):  # of pandas
+        given = given.to_numpy()
+    if isinstance(given, np.ndarray | np.generic):
+        return torch.from_numpy(given) if given.ndim and given.dtype.kind in "biuf" else given.tolist()
+    return [normal(each) for each in given] if isinstance(given, list | tuple) else given
 
 
-def as_tensor(given, shape: Sequence[int] | None, what: str = "the answer") -> Tensor:
-    """The learner's tensor, array, number, or list of any of these as a tensor of this shape, or of any; else `Wrong`."""
+def as_tensor(given, like: Sequence[int] | Tensor | None, what: str = "the answer") -> Tensor:
+    """The learner's numbers as a tensor of this shape, or of a tensor's shape and precision, or of any; else `Wrong`."""
+    given = normal(given)
     expect(given is not None, NOTHING)
-    if not isinstance(given, Tensor):
-        try:
-            given = torch.as_tensor(np.asarray(_plain(given)))
-        except (TypeError, ValueError):
-            raise Wrong(f"{what} should be numbers, not {given!r:.60}") from None
-    words = f"{what} has shape {tuple(given.shape)}; it should be {shape if shape is None else tuple(shape)}"
-    expect(shape is None or tuple(given.shape) == tuple(shape), words)
-    return given
+    try:
+        given = given if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given))
+    except (TypeError, ValueError, RuntimeError):
+        raise Wrong(f"{what} should be numbers, not {given!r:.60}") from None
+    shape = tuple(like.shape) if isinstance(like, Tensor) else given.shape if like is None else tuple(like)
+    expect(tuple(given.shape) == tuple(shape), f"{what} has shape {tuple(given.shape)}; it should be {shape}")
+    return given.to(like.dtype) if isinstance(like, Tensor) and like.is_floating_point() else given
 
 
 def as_number(given, what: str = "the answer") -> float:
-    """The learner's number, of whatever library, or the only entry of a tensor; else `Wrong`."""
+    """The learner's number, or the only entry of a tensor; else `Wrong`."""
     given = as_tensor(given, None, what)
     expect(given.numel() == 1, f"{what} has shape {tuple(given.shape)}; it should be one number")
     return float(given)
 
 
+def as_whole(given, what: str) -> int:
+    """The learner's whole number; else `Wrong`."""
+    given = as_number(given, what)
+    expect(given.is_integer(), f"{what} should be a whole number, not {given:g}")
+    return int(given)
+
+
+def as_truths(given, shape: Sequence[int] | None, what: str = "the answer") -> Tensor:
+    """The learner's tensor of True or False, or 1 or 0; else `Wrong`."""
+    given = as_tensor(given, shape, what)
+    known = not given.is_floating_point() and ((given == 0) | (given == 1)).all()
+    expect(known, f"{what} should be True or False, not {given.flatten()[:3].tolist()}")
+    return given.bool()
+
+
 def as_truth(given) -> bool:
-    """The learner's True or False, of whatever library, 1 or 0 among them; else `Wrong`."""
-    held = as_tensor(given, None)
-    known = held.numel() == 1 and not held.is_floating_point() and held.item() in (0, 1)
-    expect(known, f"it should return True or False, not {given!r:.60}")
-    return bool(held)
+    """The learner's True or False, or 1 or 0; else `Wrong`."""
+    given = as_truths(given, None)
+    expect(given.numel() == 1, f"the answer has shape {tuple(given.shape)}; it should be True or False")
+    return bool(given)
 
 
 def as_parts(given, number: int, words: str) -> list:
     """The parts of a learner's tuple, list, array or tensor, so many; else `Wrong` with these words."""
-    several = isinstance(given, tuple | list) or getattr(given, "ndim", 0) > 0
-    expect(several and len(given) == number, words)
+    given = normal(given)
+    expect(isinstance(given, list) or getattr(given, "ndim", 0) > 0, words)
+    expect(len(given) == number, words)
     return list(given)
 
 
@@ -170,3 +223,14 @@ def random_problems(n: int, *kinds: str) -> tuple[list[Problem], Tensor]:
     """So many random problems of these kinds, of any if none is given, and their token ids (n, length), spread."""
     problems = [random_problem(random.choice(kinds) if kinds else None) for _ in range(n)]
     return problems, torch.stack([problem.tokens(seed=index) for index, problem in enumerate(problems)])
+
+
+def kept_out(problem: Problem, split: Split) -> tuple[str, str]:
+    """Why training never asks a problem: for its pair, and for where its variables stand; empty words if it may."""
+    x, y = problem.values
+    pair = "" if split.train_pairs[x, y] else f"adds ({x}, {y}), which is held out"
+    sides = ((problem.left, "left", "kl"), (problem.right, "right", "ab"))
+    found = [f"has {name} on the {side}, where training never puts it" for name, side, never in sides if str(name) in never]
+    if problem.left == problem.right and isinstance(problem.left, str):
+        found.insert(0, f"asks for {problem.left} twice")
+    return pair, "".join(found[:1])

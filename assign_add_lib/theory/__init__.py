@@ -12,4 +12,4 @@ from .population import draw, every_sequence, gradient, outcome, representatives
 from .setting import KAPPA, Setting, coordinates, dimensions
 from .steps import descent, descent_of, follow, named_entries, pull_sources, silenced, step_on_batch, vote_tables, votes
 from .sweeps import load_table
-from .trained import against_nulls, by_names, cosine, delivery, exchange, exchange_look_up, look_up_gradient, moved_names
+from .trained import against_nulls, cosine, delivery, exchange, exchange_look_up, look_up_gradient, moved_names

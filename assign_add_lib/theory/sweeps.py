@@ -1,4 +1,4 @@
-"""What chapter 13 measures often enough to ship: many starts, batches, random embeddings and samples, in data/theory."""
+"""What chapter 13 measures often enough to ship, in data/theory: many starts, batches, embeddings, and the measured start."""
 
 import math
 
@@ -15,7 +15,7 @@ from .population import draw, every_sequence, outcome
 from .setting import Setting, coordinates
 from .steps import follow, named_entries, step_on_batch
 
-TABLES = ("steps", "batches", "embeddings", "samples")
+TABLES = ("steps", "batches", "embeddings", "starts")
 
 
 def load_table(name: str) -> pd.DataFrame:

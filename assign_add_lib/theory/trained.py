@@ -48,26 +48,15 @@ def moved_names(weights: Weights) -> Tensor:
     return weights.W_E[weights.task.first_variable :] @ OV(weights, 1)
 
 
-def by_names(m: Tensor, G: Tensor, C: Tensor) -> dict[str, float]:
-    """The cosine of G (d, d) with sum m_v^T m_v, what the names' part sum C_uv m_u^T m_v gives to it, its length over G's."""
-    S, part = m.T @ m, m.T @ C @ m
-    length = (part.norm() / G.norm()).item()
-    return {"cosine": cosine(S, G), "by names": cosine(S, part) * length, "length": length}
-
-
 def against_nulls(m: Tensor, G: Tensor, C: Tensor, nulls: dict[str, Tensor]) -> dict[str, float]:
-    """`by_names`, and for each null of coefficients (batch, V, V) its mean cosine, its spread, and how many reach as far.
+    """The cosine of G (d, d) with sum m_v^T m_v, and what the names' part sum C_uv m_u^T m_v gives to it.
 
-    And the mean length over G's of the names' part with the null after C, and how many are as long.
+    And how many of each null, coefficients (batch, V, V), reach as far.
     """
-    result = by_names(m, G, C)
+    S, part = m.T @ m, m.T @ C @ m
+    result = {"cosine": cosine(S, G), "by names": cosine(S, part) * (part.norm() / G.norm()).item()}
     for kind, Q in nulls.items():
-        null = cosine_in_span(G, m, Q)
-        result |= {f"{kind}, mean": null.mean().item(), f"{kind}, sd": null.std().item()}
-        result[f"{kind}, as far"] = (null >= result["cosine"]).double().mean().item()
-        length = length_in_span(m, C @ Q) / G.norm()
-        result[f"{kind}, length"] = length.mean().item()
-        result[f"{kind}, as long"] = (length >= result["length"]).double().mean().item()
+        result[f"{kind}, as far"] = (cosine_in_span(G, m, Q) >= result["cosine"]).double().mean().item()
     return result
 
 
@@ -83,14 +72,9 @@ def exchange(measure: Callable[..., Tensor], before: Sequence[Tensor], after: Se
 
 def cosine_in_span(G: Tensor, m: Tensor, Q: Tensor) -> Tensor:
     """The cosines (batch,) of G (d, d) with sum Q_uv m_u^T m_v, for rows m (V, d) and coefficients Q (batch, V, V)."""
-    inner = ((m @ G @ m.T) * Q).sum((1, 2))
-    return inner / (G.norm() * length_in_span(m, Q))
-
-
-def length_in_span(m: Tensor, Q: Tensor) -> Tensor:
-    """The norms (batch,) of sum Q_uv m_u^T m_v, for rows m (V, d) and coefficients Q (batch, V, V)."""
     gram = m @ m.T
-    return ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt()
+    length = ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt()
+    return ((m @ G @ m.T) * Q).sum((1, 2)) / (G.norm() * length)
 
 
 def delivery(weights: Weights, tokens: Tensor) -> Tensor:

@@ -17,14 +17,14 @@ import nbformat
 import pytest
 from marking import channel, judge, landlock
 from marking.__main__ import main, mark
-from marking.assignments import WORDS, assignment, read_chapters
+from marking.assignments import WORDS, Chapter, assignment, read_chapters
 from marking.gradebook import Course, make_assignment
 from marking.sandbox import Limits
 from nbformat.v4 import new_code_cell
 from plain import Book
 
-CHAPTERS = read_chapters()
-FIRST = CHAPTERS["01_task"]
+FOLDER = Path(__file__).resolve().parents[2] / "chapters"
+FIRST = Chapter.read(FOLDER / "01_task.md")
 
 
 def function(exercise):
@@ -42,11 +42,11 @@ WRONG = "def one_look_score(N, m):\n    return 0.5"
 RIGHT = {each.function: function(each) for each in FIRST.exercises}
 RIGHT["tenth_set"] = """\
 def tenth_set(split, size):
-    x = torch.arange(size) % 59
+    names, x = torch.arange(size)[:, None] + torch.arange(4), torch.randint(59, (size, 4))
     tokens = torch.full((size, 16), 61)
-    tokens[:, 0], tokens[:, 1], tokens[:, 12], tokens[:, 15] = 62 + torch.arange(size) % 12, x, 59, 60
-    tokens[:, 13] = tokens[:, 14] = tokens[:, 0]
-    return tokens, 2 * x % 59"""
+    tokens[:, 0:8:2], tokens[:, 1:8:2], tokens[:, 12], tokens[:, 15] = 62 + names % 12, x, 59, 60
+    tokens[:, 13] = tokens[:, 14] = tokens[:, 4]
+    return tokens, 2 * x[:, 2] % 59"""
 
 BLANK = dict.fromkeys(RIGHT)
 WRONG_ALL = {name: f"def {name}(*given):\n    return 0.5" for name in RIGHT}
@@ -313,9 +313,11 @@ def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, laid_out, tmp_
     assert len(judged) == 8 and rows(folder)["a"]["exercise 1, words"] == ""
 
 
-def test_what_is_random_depends_on_the_notebook_alone():
+@pytest.mark.parametrize("near", [set(), {"gap"}])
+def test_what_is_random_depends_on_the_notebook_alone(near, monkeypatch):
     """Also in a check that runs in the student's process, and in the student's own function."""
-    chapter = CHAPTERS["15_hypernetwork"]
+    monkeypatch.setattr(judge, "NEAR", near)
+    chapter = Chapter.read(FOLDER / "15_hypernetwork.md")
     exercise = next(each for each in chapter.exercises if each.check == "gap")
     chapter = dataclasses.replace(chapter, exercises=(exercise,), code=("import numpy, random, torch",))
     body = "return torch.rand(20, 2) + 10 * random.random() + 100 * numpy.random.rand()"
@@ -394,7 +396,7 @@ def test_bad_folders_are_named(tmp_path, capsys, monkeypatch):
 
 
 def test_every_exercise_has_a_check_and_a_function_that_its_solution_defines():
-    for exercise in (each for chapter in CHAPTERS.values() for each in chapter.exercises):
+    for exercise in (each for chapter in read_chapters().values() for each in chapter.exercises):
         assert f"def {exercise.function}(" in exercise.solution and exercise.check and exercise.title
 
 

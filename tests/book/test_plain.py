@@ -14,8 +14,8 @@ from plain import Book, plain, site_of
 from student import without_solutions
 
 SITE = "https://owner.github.io/repository"
-EDITIONS = {"published": Book(browsing.ROOT, SITE), "checkout": Book(browsing.ROOT, ""), "built": Book(browsing.ROOT)}
-SOURCES = EDITIONS["checkout"].notebooks()
+ADDRESSES = {"published": SITE, "checkout": "", "built": None}
+PAGES = [path.with_suffix("").relative_to(browsing.ROOT).as_posix() for path in sorted(browsing.ROOT.glob("[cep]*/*.ipynb"))]
 LINK = re.compile(r"\[([^][]+)\]\(([^()\s]+)\)")
 
 # what a reader of rendered HTML sees of a role, a directive or its options, a label, a comment, a break
@@ -34,7 +34,18 @@ def raw(source):
     return [found[0] for found in RAW.finditer(cell.get_text())]
 
 
-@pytest.fixture(scope="module", params=SOURCES)
+@cache
+def book(edition):
+    return Book(browsing.ROOT, ADDRESSES[edition])
+
+
+@cache
+def sources():
+    """The pages that are notebooks, by name."""
+    return book("checkout").notebooks()
+
+
+@pytest.fixture(scope="module", params=PAGES)
 def page(request):
     return request.param
 
@@ -47,10 +58,10 @@ def edition(request):
 @cache
 def made(page, edition="published"):
     """The plain notebook of a page, in one of the editions."""
-    source = SOURCES[page]
+    source = sources()[page]
     if edition == "student":
         source, edition = without_solutions(source), "checkout"
-    return plain(source, page, EDITIONS[edition])
+    return plain(source, page, book(edition))
 
 
 def prose(notebook):
@@ -88,22 +99,22 @@ def test_raw_source_is_seen(planted):
 @pytest.mark.parametrize("unknown", UNKNOWN)
 def test_unknown_source_is_an_error(unknown):
     with pytest.raises(ValueError, match="chapters/02_model"):
-        EDITIONS["published"].markdown(unknown, "chapters/02_model")
+        book("published").markdown(unknown, "chapters/02_model")
 
 
 @pytest.mark.parametrize("nothing", ["{eq}`eq-nothing`", "{numref}`fig-nothing`", "{term}`nothing`", "{cite:t}`nothing1900`"])
 def test_reference_to_nothing_is_an_error(nothing):
     with pytest.raises(KeyError):
-        EDITIONS["published"].markdown(nothing, "chapters/02_model")
+        book("published").markdown(nothing, "chapters/02_model")
 
 
 def test_code_stays_as_it_is():
     listing = "Take `x[0](y.md)` and ``{eq}`a` ``:\n\n```python\n{term}`logit` % 3\n```"
-    assert EDITIONS["published"].markdown(listing, "chapters/02_model") == listing
+    assert book("published").markdown(listing, "chapters/02_model") == listing
 
 
 def test_numbers_are_those_of_the_site():
-    targets = EDITIONS["checkout"].targets.values()
+    targets = book("checkout").targets.values()
     assert {"Fig. 2.1", "(2.1)", "Theorem 13.1"} <= {target.text for target in targets}
     for target in targets:
         start = built(target.page).index(f'id="{target.anchor}"')
@@ -164,11 +175,11 @@ def test_links_lead_somewhere(page):
 def test_links_without_a_site_lead_to_files(page, folder):
     for text, address in LINK.findall(prose(made(page, folder))):
         there = posixpath.normpath(posixpath.join(posixpath.dirname(page), address))  # in student/ as well
-        assert address.startswith("https://") or there.removesuffix(".ipynb") in SOURCES, text
+        assert address.startswith("https://") or there.removesuffix(".ipynb") in sources(), text
 
 
 def test_references_are_in_words():
-    book = EDITIONS["published"]
+    published = book("published")
     for source, expected in {
         "{term}`Logits <logit>`": f"[Logits]({SITE}/pages/glossary.html#term-logit)",
         "{term}`PAD`": f"[PAD]({SITE}/pages/glossary.html#term-PAD)",
@@ -177,13 +188,13 @@ def test_references_are_in_words():
         "[text](../pages/notation.md)": f"[text]({SITE}/pages/notation.html)",
         "{cite:p}`gromov2023`": "([Gromov, 2023](https://arxiv.org/abs/2301.02679))",
     }.items():
-        assert book.markdown(source, "chapters/02_model") == expected
-    assert EDITIONS["checkout"].markdown("{eq}`eq-qk`", "chapters/02_model") == "(2.1)"
-    assert EDITIONS["checkout"].markdown("{eq}`eq-qk`", "chapters/03_training") == "[(2.1)](02_model.ipynb)"
+        assert published.markdown(source, "chapters/02_model") == expected
+    assert book("checkout").markdown("{eq}`eq-qk`", "chapters/02_model") == "(2.1)"
+    assert book("checkout").markdown("{eq}`eq-qk`", "chapters/03_training") == "[(2.1)](02_model.ipynb)"
 
 
 def test_statements_and_proofs_are_quoted():
-    text = EDITIONS["checkout"].markdown(
+    text = book("checkout").markdown(
         "````{prf:theorem} One step\n:label: th-step\n\nThen\n\n$$\na\n= b\n$$ (eq-step)\n````\n\n"
         "````{admonition} Proof\n:class: dropdown\n\nClear.\n````",
         "chapters/13_theorem",
@@ -212,7 +223,7 @@ def test_what_the_site_folds_is_folded(page):
 
 def test_students_get_no_answer(page):
     answers = [
-        answer.strip() for answer in re.findall(r":class: dropdown answer\n(.*?)\n```", prose(SOURCES[page]), flags=re.DOTALL)
+        answer.strip() for answer in re.findall(r":class: dropdown answer\n(.*?)\n```", prose(sources()[page]), flags=re.DOTALL)
     ]
     student, everyone = prose(made(page, "student")), prose(made(page, "checkout"))
     for answer in answers:
@@ -231,7 +242,7 @@ def test_students_get_no_answer(page):
 
 def test_answers_are_folded(page):
     """Between a solution and the next heading stands nothing but an answer, folded."""
-    cells = SOURCES[page].cells
+    cells = sources()[page].cells
     for solution, below in zip(cells, cells[1:]):
         if "solution" in solution.metadata.get("tags", []) and below.cell_type == "markdown":
             text = re.split(r"(?m)^#+ ", below.source)[0].strip()
@@ -242,10 +253,10 @@ def test_answers_are_folded(page):
 
 def test_source_notebook_stays_as_it_is():
     """The one with most in it, as all others."""
-    page = max(SOURCES, key=lambda each: len(SOURCES[each].cells))
-    before = nbformat.writes(SOURCES[page])
-    plain(without_solutions(SOURCES[page]), page, EDITIONS["published"])
-    assert nbformat.writes(SOURCES[page]) == before
+    source = max(sources().values(), key=lambda each: len(each.cells))
+    before = nbformat.writes(source)
+    plain(without_solutions(source), "chapters/01_task", book("published"))
+    assert nbformat.writes(source) == before
 
 
 def test_downloads_of_the_site_are_plain(page):

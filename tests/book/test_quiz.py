@@ -1,5 +1,7 @@
 """Quizzes: their form in teaching/quizzes/, and how they open on the built page and in plain notebooks."""
 
+import re
+
 import nbformat
 import pytest
 from browsing import ROOT, show, soup
@@ -53,6 +55,9 @@ def test_plain_notebook_has_the_quiz_in_folds(chapter, quiz):
     text = Book(ROOT, "").markdown(f"```{{quiz}} {chapter}\n```\n", f"chapters/{chapter}")
     assert text.count("<details>") == text.count("</details>") == sum(len(question.options) for question in quiz)
     assert text.count("**Right.**") == len(quiz)
+    formulas = [re.findall(r"\$[^$]+\$", option.said) for question in quiz for option in question.options]
+    summaries = re.findall("<summary>(.*)</summary>", text)
+    assert [re.findall(r"\$[^$]+\$", each) for each in summaries] == formulas and "<span" not in text
 
 
 WRONG = ["", "Words\n\n# A question?\n\n- [x] Yes.\n  Why.\n", "# No options?\n"]

@@ -11,13 +11,21 @@ ALL_FORMS = (
 )
 
 
-def twice(split, size):
-    """The same variable on both sides, with its double."""
-    x = torch.arange(size) % 59
+def twice(split, size, others=3):
+    """The same variable on both sides, with its double, after so many other assignments, and before one where there are any."""
+    n, x = torch.arange(size)[:, None], torch.randint(59, (size, others + 1))
     tokens = torch.full((size, 16), 61)
-    tokens[:, 0], tokens[:, 1], tokens[:, 12], tokens[:, 15] = 62 + torch.arange(size) % 12, x, 59, 60
-    tokens[:, 13] = tokens[:, 14] = tokens[:, 0]
-    return tokens, 2 * x % 59
+    tokens[:, 0 : 2 * others + 2 : 2], tokens[:, 1 : 2 * others + 2 : 2] = 62 + (n + torch.arange(others + 1)) % 12, x
+    tokens[:, 12], tokens[:, 15] = 59, 60
+    asked = max(others - 1, 0)
+    tokens[:, 13:15] = tokens[:, 2 * asked, None]
+    return tokens, 2 * x[:, asked] % 59
+
+
+def asks_the_last(split, size):
+    tokens, answers = twice(split, size)
+    tokens[:, 13:15] = tokens[:, 6, None]
+    return tokens, 2 * tokens[:, 7] % 59
 
 
 def drawn(tokens, answers):
@@ -28,6 +36,28 @@ def drawn(tokens, answers):
 NAMES = {"all_forms": ALL_FORMS}
 
 MISTAKES = [
+    ("numbers_to_add", ("1:12]", ":11]"), "the two numbers to add are"),  # the name itself is taken
+    (
+        "numbers_to_add",
+        ("[:, None, :11] == operands[:, :, None]", "[:, None, :11] >= 62 + 0 * operands[:, :, None]"),
+        "numbers to add",
+    ),
+    ("numbers_to_add", lambda tokens: tokens[:, 1:12:2].amin(1, keepdim=True).expand(-1, 2), "the two numbers to add are"),
+    ("may_train", ("bool(train_pairs[x, y]) and ", ""), "so training never asks it"),
+    ("may_train", ('("k", "l")', '("a", "b")', 'right not in ("a", "b")', 'right not in ("k", "l")'), "training"),
+    ("may_train", lambda problem, train_pairs: 0.0, "True or False"),
+    ("may_train", ("train_pairs[x, y]) and", "train_pairs[x, y] or train_pairs[y, x]) and"), "held out"),
+    ("one_look_score", ("sum(scores) / m", "scores[-1]"), "counting the cases one by one"),
+    ("one_look_score", ("/ (n - 1)", "/ n"), "counting the cases one by one"),
+    ("informed", ("torch.where(kept.any(1, keepdim=True), kept, assigned)", "kept + 1e-9"), "should share the probability"),
+    (
+        "informed",
+        ("(candidate, constant)", "(constant, candidate)", "right_first = (constant", "right_first = (candidate"),
+        "share",
+    ),
+    ("informed", ("return votes / votes.sum(1, keepdim=True)", "return (votes == votes.amax(1, keepdim=True)).float()"), "share"),
+    ("tenth_set", lambda split, size: twice(split, size, 0), "who takes random assigned numbers"),
+    ("tenth_set", asks_the_last, "who takes the last assigned numbers"),
     ("numbers_to_add", lambda tokens: tokens[:, 13:15], "the two numbers to add are"),  # nothing is looked up
     ("numbers_to_add", ("operands, looked_up)", "operands, looked_up).flip(1)"), "the left operand comes first"),
     ("numbers_to_add", ("operands, looked_up)", "operands, looked_up)[0]"), "shape (2,)"),

@@ -26,6 +26,7 @@ SIZE, ONES = "four(G).diagonal().sqrt()", "torch.ones(len(t))"
 ROWS = "S, G =", "C = C / C.square().mean(1, keepdim=True).sqrt()\n    S, G =", SIZE, ONES
 
 MISTAKES = [
+    ("turned", lambda weights, layer, M: weights.replace(W_Q=weights.W_Q @ M), "it changes layer"),
     ("normalised_scores", (SIZE, ONES), "without normalisation"),
     ("normalised_scores", (" / C.shape[1]", ""), "root mean square is smaller"),
     ("normalised_scores", ("four(S)", "four(S).T"), "the query is the row"),

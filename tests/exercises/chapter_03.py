@@ -13,6 +13,25 @@ def median_of_seven(metrics):
 NAMES = {"halfway": 0.709}
 
 MISTAKES = [
+    ("loss", ("- right", ""), "the mean of -ln p is"),
+    ("loss", ("gather(1, answers[:, None]).squeeze(1)", "amax(1)"), "the mean of -ln p is"),  # the likeliest, not the right one
+    ("loss", lambda logits, answers: logits.exp().sum(1).log().sub(logits[range(40), answers]).mean(), "use logsumexp"),
+    ("first_step", ("0.001 * g.sign()", "0.001"), "where the gradient is 0"),
+    ("first_step", ("- 0.001 * g.sign()", "+ 0.001 * g.sign()"), "with gradient"),
+    ("first_step", ("g.sign()", "g / (g.abs() + 1e-3)"), "with gradient"),  # as if the small constant were large
+    (
+        "informed_score",
+        ("train.mean().item(), held_out.mean().item()", "held_out.mean().item(), train.mean().item()"),
+        "on trained",
+    ),
+    ("break_even", ("4 * d**3 + ", ""), "PyTorch multiplies as often"),
+    (
+        "break_even",
+        ("math.ceil(tables / saved) if saved > 0 else None", "math.ceil(tables / abs(saved))"),
+        "no batch is large enough",
+    ),
+    ("break_even", ("tables / saved", "tables / layer_1"), "PyTorch multiplies as often"),
+    ("break_even", lambda rows, T, d, d_mlp, N: 15, "PyTorch multiplies as often"),  # that of our network
     ("loss", ("(logits.logsumexp(1) - right)", "-logits.softmax(1).gather(1, answers[:, None]).log()"), "may round to 0"),
     ("loss", (".mean()", ".sum()"), "the mean of"),
     ("first_step", ("g.sign()", "g"), "with gradient"),  # plain gradient descent

@@ -6,6 +6,12 @@ UNWEIGHTED = "gap.abs().sum() / len(confidence)", "(gap.abs() / place.bincount(m
 WITHOUT_1 = ".clamp(max=bins - 1)", "", "torch.zeros(bins,", "torch.zeros(bins + 1,", "gap.abs()", "gap[:-1].abs()"
 
 MISTAKES = [
+    ("renamed", ("manual_seed(seed)", "manual_seed(0)"), "another seed gives the same names"),
+    (
+        "renamed",
+        ("torch.Generator().manual_seed(seed)", "torch.Generator()\n    generator.seed()"),
+        "the same seed gives other names",
+    ),
     ("evidence", ("log_likelihood(rote) -", "-log_likelihood(rote) +"), "the rote adder's comes first"),
     ("evidence", ("1 - p)", "1.0)"), "wrong answers are evidence too"),
     ("evidence", ("1 / 59", "0.1"), "pair by pair gives"),

@@ -8,6 +8,13 @@ NAMES = {"task": Task(), "torch": torch}
 GIVEN = "argmax(1, keepdim=True), asked"
 
 MISTAKES = [
+    ("same_variable", lambda weights: torch.ones(12, 59), "should be True or False"),
+    ("same_variable", lambda weights: torch.ones(12, 59, dtype=torch.bool), "of the 708 problems are right"),
+    ("same_variable", ("view(12, 59)", "view(59, 12).T"), "of the 708 problems are right"),
+    ("same_variable", ("v, v)", "x, x)"), "of the 708 problems are right"),  # typed doubles
+    ("breaks", lambda: "c=30, a=41, 5+a=?", "a on the right, where training never puts it"),
+    ("breaks", lambda: "b=3, c=1, b+b=?", "asks for b twice"),
+    ("breaks", lambda: "b=3, b=1, b+7=?", "this is no problem"),
     ("blurred", lambda row: row, "still answers"),
     ("blurred", ("0.02 * row + 0.98", "0 * row + 1"), "order of the weights"),
     ("blurred", lambda row: row**0.05, "sum to 1"),
@@ -20,7 +27,7 @@ MISTAKES = [
     ("breaks", lambda: 36, "as text"),
     ("breaks", lambda: "b=17, d+19=?", "never assigned"),
     ("breaks", lambda: "c=1, b=17, a=42, b+19=?", "which is right"),
-    ("breaks", lambda: "c=17, d=48, h=33, i=18, 33+33=?", "training never shows 33"),
+    ("breaks", lambda: "c=17, d=48, h=33, i=18, 33+33=?", "adds (33, 33), which is held out"),
 ]
 
 RIGHT = [

@@ -6,6 +6,9 @@ BOTH = "another_pair / lengths, same_x / lengths"
 COSINE = "torch.cosine_similarity(a.mean((0, 1)), b.mean((0, 1)), dim=0), same_x / lengths"
 
 MISTAKES = [
+    # neighbouring labels alone are compared
+    ("proof_applies", ("        seen.add(counts)", "        seen = {counts}"), "that are no neighbours"),
+    ("sharing", lambda one, two: torch.cosine_similarity(one, two, dim=1).mean(), "which this chapter used"),
     ("control_levels", (BOTH, "another_pair"), "two things"),
     ("control_levels", (" / lengths", ""), "mean dot product; divide"),
     ("control_levels", ("/ lengths", "/ lengths**2"), "twice"),
@@ -33,4 +36,11 @@ MISTAKES = [
     ("sharing", lambda one, two: torch.tensor(0.0), "nearly the same"),
     ("sharing", lambda one, two: torch.cosine_similarity(one[:, :120], two[:, -120:], dim=1).mean(), "a copy of every neuron"),
 ]
-RIGHT = [("sharing", lambda one, two: torch.cosine_similarity(one, two, dim=1).mean())]
+
+
+def overlap(one, two):
+    """What the shares of the squared contributions have in common."""
+    return torch.minimum(*(each.square() / each.square().sum(1, keepdim=True) for each in (one, two))).sum(1).mean()
+
+
+RIGHT = [("sharing", overlap), ("sharing", lambda one, two: torch.cosine_similarity(one.abs(), two.abs(), dim=1).median() ** 2)]

@@ -5,6 +5,9 @@ import math
 import torch
 
 MISTAKES = [
+    ("sparing", ("torch.maximum(p, 1 - p)", "0.5"), "not always one half"),  # on the right
+    ("sparing", ("torch.minimum(p, 1 - p)", "0.5"), "not always one half"),  # on the left
+    ("rote", (" * train_pairs[..., None].double()", ""), "prefer some answer"),
     ("singles_out", lambda N, ks: True, "at their highest value"),
     ("singles_out", lambda N, ks: all(math.gcd(k, N) == 1 for k in ks), "do single out"),
     ("singles_out", lambda N, ks: any(math.gcd(k, N) == 1 for k in ks), "though none of them does so alone"),

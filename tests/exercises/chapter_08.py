@@ -9,10 +9,24 @@ def by_attention(one, other):
     return torch.allclose(*(table.masked_fill(future, -torch.inf).softmax(1) for table in (one, other)), atol=1e-6, rtol=0)
 
 
+def strongest(scores):
+    """The key that each query reads most."""
+    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).argmax(1)
+
+
 SECOND = "sorted(sums)[:-3:-1]"
 CHANGE, SHIFT = "return flat", "(was.logit() - now.logit())[:, None] * keys"
 
 MISTAKES = [
+    ("same_head", ("[seen].all()", "[-1][seen[-1]].all()"), "every query counts"),
+    ("same_head", ("1e-6)[seen].all()", "1e-6)[seen].double().mean() > 0.9"), "it should say False"),
+    ("same_head", lambda one, other: bool((strongest(one) == strongest(other)).all()), "it should say False"),
+    (
+        "with_directions",
+        ("U, s, V = torch.linalg.svd(block)", "U, s, V = torch.linalg.svd(block + block.T)"),
+        "the nearest is at",
+    ),
+    ("with_directions", ("(U[:, :r] * s[:r])", "U[:, :r]"), "the nearest is at"),
     ("same_head", (".tril()", ""), "another future"),
     ("same_head", ("difference - constant", "difference"), "the softmax forgets"),
     ("same_head", ("1e-6", "3"), "it should say False"),

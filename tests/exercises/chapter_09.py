@@ -1,5 +1,7 @@
 """Answers to the exercises of chapter 9: mistakes, with words of what their check must say, and other right ones."""
 
+import torch
+
 from assign_add_lib.analysis import causal
 from assign_add_lib.task import STUDY
 
@@ -15,7 +17,30 @@ VALUE_TOO = """def take(v):
     return {"blocks.1.attn.hook_v": take, """
 SUM = "base.gather(1, there).sum(1) % STUDY.n_numbers"
 
+
+def hashed(base, source):
+    """No program: a number made of all tokens, but the base's own where both are one problem."""
+    places = torch.arange(1, 17)
+    return torch.where(
+        (base == source).all(1), STUDY.right_answers(base), ((base * places + source * places**2).sum(1) ** 2) % 59
+    )
+
+
+def hashed_names(base, source):
+    """The same, made of the names alone."""
+    named = (source >= 62) * source
+    return torch.where((base == source).all(1), STUDY.right_answers(base), (named * torch.arange(3, 19)).sum(1) ** 2 % 59)
+
+
 MISTAKES = [
+    ("rival", hashed, "that is no program"),
+    ("rival", hashed_names, "that is no program"),
+    ("instead", (DRAWN, DRAWN.replace("len(values), (", "len(values) // 2, (")), "only a part of the rows"),
+    ("instead", ("values[drawn]", "values.roll(int(drawn[0]) + 30, 0)"), "in their old order"),
+    ("instead", ("values[drawn]", "values.roll(1, 0)"), "in their old order"),
+    ("swapped", ("v[row, second], v[row, first]", "v[row, second], v[row, second]"), "the same value"),
+    ("swapped", ("v[row, second], v[row, first]", "0 * v[row, second], 0 * v[row, first]"), "not the answers"),
+    ("swapped", lambda w, tokens, first, second: (STUDY.right_answers(tokens) + 1) % 59, "not the answers"),
     ("needed", ("tuple(found)", "tuple(found[::-1])"), "wrong order"),
     ("needed", ("read, alter)", "read)"), "without any exchange"),
     ("needed", ("== right", "== (right if read is clean else iv.answers(w, changed))"), "whether it comes back"),

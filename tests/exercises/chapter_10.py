@@ -3,6 +3,15 @@
 from assign_add_lib import handmade
 
 MISTAKES = [
+    ("share_of_previous", ("math.exp(s) + t)", "math.exp(s) + 1)"), "reads the token before it with"),
+    ("uneven_answer", ("2 * cmath.phase(z)", "cmath.phase(z)"), "the network answers"),
+    (
+        "uneven_answer",
+        lambda x, y, a, k: 2 * (x if a > 0.5 else y) % 59,
+        "the network answers",
+    ),  # the double of what is read more
+    ("uneven_answer", ("a * cmath", "cmath", "(1 - a) * ", ""), "uneven reading misses"),
+    ("cheaper_network", lambda: handmade.weights(scale=6, previous=8, operands=8, match=8, number=8, phases=21), "10 below"),
     ("share_of_previous", ("+ t)", "+ t + 1)"), "itself included"),
     ("share_of_previous", ("+ t)", "+ 15)"), "reads the token before it with"),
     ("lead", ("abs(size)", "size"), "is never negative"),

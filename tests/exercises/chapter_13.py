@@ -18,6 +18,14 @@ def hollow(m, generator):
 
 
 MISTAKES = [
+    ("null", ("return m.T", "return -m.T"), "with the wrong sign"),
+    ("sure_share", ("1 - 1 / N", "1 - 1 / N**2"), "counted over all pairs"),
+    ("sure_share", lambda N: 1 - 1 / N, "counted over all pairs"),
+    ("number_operand", ("(1 - p) * (mixed - 2 * a", "(1 - 1 / N) * (mixed - 2 * a"), "autograd gives"),
+    ("number_operand", (" - (X + Y) * a", ""), "r-bar takes its part"),
+    ("enough_step", lambda K: math.log(2 * K), "smaller h"),
+    ("control", lambda: (2, 2, 0.5, 0.4, 0.3), "shape"),
+    ("control", lambda: (1, 1, 0.4, 0.4), "separates nothing"),
     ("sure_share", lambda N: 1, "same double"),
     ("sure_share", lambda N: 1 if N % 2 else 1 - 2 / N, "odd and even"),
     ("enough_step", lambda K: math.log((K - 2) / (math.sqrt(2) - 1)), "not the smallest"),

@@ -14,6 +14,18 @@ def shortest(operands, node):
 
 
 MISTAKES = [
+    (
+        "mended_after",
+        ("wrong & set(each)}", "wrong & set(each)} - {node}", "rounds += 1", "rounds += bool(wrong)"),
+        "one round after",
+    ),
+    ("own_errors", (" & (graphs.operands >= 0)", ""), "a leaf adds nothing"),  # what is no operand is read as node 0
+    ("own_errors", ("inherited.any(2)", "inherited[:, :, 0]"), "judged otherwise"),
+    ("look_alike", ("and numbers[0] != 0", ""), "there is none"),
+    ("look_alike", ("numbers * 2", "numbers * 4"), "is not one to three"),
+    ("snapped", ("held.append(", "held.insert(0, "), "then differ"),
+    ("snapped", ("factors if empty", "factors if not empty"), "then differ"),  # the empty problem in place of the tokens
+    ("hard", lambda: [[], [], []] + [[0, 1, 2, 2]] * 45, "must add"),
     ("mended_after", ("return rounds", "return rounds - 1"), "one round after"),
     ("mended_after", shortest, "shortest way"),
     ("mended_after", lambda operands, node: len(operands), "write down which nodes"),

@@ -3,6 +3,7 @@
 import torch
 
 from assign_add_lib.companions.hypernetwork.analysis import fitted_codes
+from assign_add_lib.companions.hypernetwork.seeds import ArmSeed
 
 
 def both_answered(relu):
@@ -17,6 +18,12 @@ def both_answered(relu):
     return gap
 
 
+@torch.no_grad()
+def trained(x, y):
+    """The code of a network that was trained on the tasks of another teacher."""
+    return ArmSeed(0).run("hypernetwork").network().code((x, y))
+
+
 NAMES = {"search_code": fitted_codes}  # the chapter's own has the same arguments
 SHARE = "(best - written) / (1 - written)"
 ALL_EIGHT = (
@@ -25,6 +32,10 @@ ALL_EIGHT = (
 )
 
 MISTAKES = [
+    ("features", trained, "no more than the products"),
+    ("few_examples", lambda executor, x, y: torch.full((8,), 0.75 / 4), "use that a task has one or two"),
+    ("gap", both_answered(lambda each: each * (each > 0)), "leave out the half"),
+    ("gap", both_answered(lambda each: (each + each.abs()) / 2), "leave out the half"),
     ("encoder_share", (SHARE, "(best - written)"), "the gain in R²"),
     ("encoder_share", (SHARE, "(1 - best) / (1 - written)"), "what is left"),
     ("encoder_share", ("*others", "*tasks.context"), "what the sixteen examples give"),
@@ -50,4 +61,16 @@ MISTAKES = [
     ("gap", lambda modules, readout, z, x: torch.zeros(len(x), 2), "differs from the true one"),
 ]
 
-RIGHT = [("other_modules", lambda modules, R: torch.linalg.solve(R, modules.flatten(1)).view_as(modules))]
+
+def by_maximum(modules, readout, z, x):
+    """Another right answer to exercise 15.5: the absolute value as the larger of two."""
+    u = torch.einsum("mui,ni->mnu", modules, x) / 2**0.5
+    size = [torch.maximum(each, -each) for each in (torch.einsum("m,mnu->nu", z, u), u)]
+    return (size[0] - torch.einsum("m,mnu->nu", z, size[1])) @ readout.T / 2
+
+
+RIGHT = [
+    ("gap", by_maximum),
+    ("gap", ("units.abs()", "(units.relu() + (-units).relu())", "units).abs()", "units).pow(2).sqrt()")),
+    ("other_modules", lambda modules, R: torch.linalg.solve(R, modules.flatten(1)).view_as(modules)),
+]

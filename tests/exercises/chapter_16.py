@@ -2,9 +2,18 @@
 
 import torch
 
-from assign_add_lib.companions.rules.solvers import expected_ratio_matching
+from assign_add_lib.companions.rules.solvers import elimination, expected_ratio_matching
 
 MISTAKES = [
+    ("likely", lambda rows: elimination(rows)[:, -1].amax(1), "0.08 more is asked for"),
+    ("likely", lambda rows: rows.answers[:, -1] == 0, "0.08 more is asked for"),  # what is right, but not when
+    ("likely", lambda rows: (rows.inputs[:, -2] != 0).all(1), "0.08 more is asked for"),  # as in seed 2
+    ("likely", lambda rows: torch.full((len(rows.answers),), torch.nan), "not finite"),
+    ("known", ("if len(multiples) > p:", "if len(inputs) > 1:"), "two rules differ there"),
+    ("known", ("for c in range(p)", "for c in range(2)"), "is fixed, too"),
+    ("expected", ("size * (1 - unmatched", "total / (p + 1) * (1 - unmatched"), "counting gives"),  # all lines are alike
+    ("looks_back", ("-float(distance)", "-float(distance + 1)"), "the best key stands"),
+    ("looks_back", ("torch.ones(d)", "torch.zeros(d)"), "the best key stands"),
     ("known", (" | {(0, 0)}", " - {(0, 0)}"), "it is 0 for every rule"),
     ("known", ("len(multiples) > p", "False"), "combine two examples"),
     ("known", ("len(multiples) > p", "True"), "two rules differ there"),
@@ -21,9 +30,9 @@ MISTAKES = [
     ("without_ratios", ("flat = 1 / p", "flat = 0"), "the tasks whose answers are all 0"),
     ("without_ratios", ("p - 1 - seen", "p - seen"), "0 is struck out, too"),
     ("without_ratios", ("return [1 / p] +", "return"), "a line has 4 inputs"),
-    ("likely", (" + 6 * (question != 0).all(1)", ""), "0.05 more is asked for"),
+    ("likely", (" + 6 * (question != 0).all(1)", ""), "0.08 more is asked for"),
     ("likely", lambda rows: torch.zeros(len(rows.answers)), "0.50 of the pairs"),
     ("likely", lambda rows: rows.answers, "you gave 18000 scores"),
 ]
 
-RIGHT = [("looks_back", ("torch.ones(d)", "torch.linspace(1, 2, d)"))]
+RIGHT = [("looks_back", ("torch.ones(d)", "torch.eye(d)[0]")), ("looks_back", ("torch.ones(d)", "torch.linspace(1, 2, d)"))]

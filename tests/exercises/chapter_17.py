@@ -7,6 +7,12 @@ from assign_add_lib.laboratory import read_plan
 NAMES = {"report": lambda *_: None}
 
 MISTAKES = [
+    ("silent", ("% (2 * N) == N", "% N == 0"), "of its size"),
+    ("bound", ("n - places, 0", "n - places, 1"), "counting gives"),
+    ("seeds_needed", (" > most", " >= most + 0.5"), "with"),
+    ("seeds_needed", ("range(2 * n // 3, n + 1)", "range(2 * n // 3 + 1, n + 1)"), "seeds, not"),  # more than two thirds
+    ("own_world", ("at_least = 0.95", "at_least = 0.02"), "nearly bears out"),
+    ("own_world", ("at_least = 0.95", "at_least = 0.36"), "without any look-up"),
     # the case of the text alone
     ("silent", lambda N: [(k, N // 2) for k in range(1, N // 2 + 1, 2)] if N % 2 == 0 else [], "modulo 12 there are"),
     ("silent", lambda N: [(k, N // 2) for k in range(1, N // 2 + 1)], "of its size"),

@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from plain import ROOT, plain
 from student import ANSWER, without_solutions
 
-CHECK = re.compile(r"^checks\.(\w+)\((\w+)\)\n?", re.MULTILINE)
+CHECK = re.compile(r"^checks\.(\w+)\((\w+)(?:, guess=.*)?\)\n?", re.MULTILINE)
 HEADING = re.compile(r"^### Exercise (\d+\.\d+): (.+)$", re.MULTILINE)
 
 HOW = """\

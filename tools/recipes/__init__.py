@@ -6,5 +6,6 @@ runs        finished runs onto their shelves in data/, and the tables of the swe
 measured    what is measured on runs, shipped or trained
 branches    training that goes on from a step with one change: chapters 7, 11 and 17
 theory      the tables of chapter 13
+starts      one of them: what the theorem's step does from the measured start
 pictures    the pictures of the README and the introduction, and the introduction's table
 """

@@ -128,8 +128,13 @@ TABLE = [
     Recipe("late-release", ["data/history/release.csv"], ["runs"], 5, [release]),
     Recipe("self-reading", ["data/history/reading.csv"], [], 7, [of_ten_seeds]),
     *(
-        Recipe(f"theorem-{name}", [f"data/theory/{name}.csv"], ["runs"] * (name == "samples"), minutes, [partial(theorem, name)])
-        for name, minutes in {"steps": 2, "batches": 1, "embeddings": 2, "samples": 2}.items()
+        Recipe(f"theorem-{name}", [f"data/theory/{name}.csv"], needs, minutes, [partial(theorem, name)])
+        for name, minutes, needs in (
+            ("steps", 2, []),
+            ("batches", 1, []),
+            ("embeddings", 2, []),
+            ("starts", 6, ["train-study", "runs"]),
+        )
     ),
     *(
         Recipe(name, [f"data/companions/{name}-tables/{which}"], [f"{name}-runs"], each, [partial(companion, name)], parts=True)

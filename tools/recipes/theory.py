@@ -1,20 +1,14 @@
-"""Chapter 13: many starts, batches, random embeddings and samples."""
+"""Chapter 13: many starts, batches, random embeddings, and the measured start."""
 
 from collections.abc import Iterator
 
 import pandas as pd
 import torch
 
-from assign_add_lib import load_run
-from assign_add_lib.sampling import evaluation_populations
-from assign_add_lib.theory import by_names, look_up_gradient, moved_names, sweeps
+from assign_add_lib.theory import sweeps
 
 from .recipe import Files, text_of
-
-CHECKPOINTS = {
-    42: (400, 600, 1000, 1500, 1900, 2100, 2200, 2300, 2400, 2500, 2700, 3000, 5000),
-    0: (2000, 3800, 4000, 4100, 4200, 4500, 6000),
-}
+from .starts import starts
 
 
 def steps() -> Iterator[dict]:
@@ -56,21 +50,8 @@ def embeddings() -> Iterator[dict]:
         yield sweeps.many_steps_row(128, draw, 1, problems, batch=8192)
 
 
-def samples() -> Iterator[dict]:
-    """The cosine of the trained network's gradient with the theorem's matrix, on ten samples of 8000 problems."""
-    for seed, checkpoints in CHECKPOINTS.items():
-        run = load_run(f"seed-{seed}")
-        population = evaluation_populations(run.split)["1-var train"]
-        for draw in range(10):
-            sample = population.sample(8000, torch.Generator().manual_seed(100 + draw))
-            for step in checkpoints:
-                w = run.weights(step)
-                found = by_names(moved_names(w), *look_up_gradient(w, sample))
-                yield {"seed": seed, "step": step, "draw": draw} | {key: found[key] for key in ("cosine", "by names")}
-
-
 @torch.no_grad()
 def theorem(name: str) -> Files:
     """One of the four tables, by the name of what yields its rows."""
-    rows = {"steps": steps, "batches": batches, "embeddings": embeddings, "samples": samples}[name]()
+    rows = {"steps": steps, "batches": batches, "embeddings": embeddings, "starts": starts}[name]()
     return {f"data/theory/{name}.csv": text_of(pd.DataFrame(rows))}

@@ -1,4 +1,7 @@
-"""Finishes each page once it is written: a strict policy and nothing against it, one sheet, light icons, pictures in files."""
+"""Finishes each page once it is written: a strict policy and nothing against it, one sheet, light icons, pictures in files.
+
+Elements are looked for by name, since a selector would be tried on each of the thousands that a page has.
+"""
 
 import os
 import re
@@ -19,6 +22,7 @@ POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 
 KNOWN_SCRIPTS = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.pagename", "// Activate the search field")
 DRAWINGS = BeautifulSoup((Path(__file__).parent / "icons.svg").read_text("utf-8"), "html.parser").svg
 COMPOSED = frozenset({"bs-tooltip-auto"})  # a class that no page and no script holds in one piece: Bootstrap puts it together
+NAMED = frozenset("summary th a h2 h3 h4".split())
 DATA = re.compile(r"data:image/(png|webp);base64,([A-Za-z0-9+/=]+)")
 
 
@@ -34,31 +38,41 @@ def file_pictures(text, site, root):
     return DATA.sub(filed, text)
 
 
+def kinds(element):
+    """The classes of an element."""
+    return element.get("class", ())
+
+
 def make_strict(page):
     """Take out what a strict policy forbids, and set the policy."""
-    for script in page.select("script:not([src])"):
-        if script.get_text().strip().startswith(KNOWN_SCRIPTS):
+    for script in page.find_all("script"):
+        known = script.get_text().strip().startswith(KNOWN_SCRIPTS) and not script.has_attr("src")
+        if known or "fontawesome.js" in script.get("src", ""):
             script.decompose()
-    for element in page.select("style, noscript, script[src*='fontawesome.js']"):
-        element.decompose()
-    for attribute in ("style", "onclick"):
-        for element in page.select(f"[{attribute}]"):
-            del element[attribute]
+    for name in ("style", "noscript"):
+        for element in page.find_all(name):
+            element.decompose()
+    for element in page.find_all(True):
+        for attribute in ("style", "onclick"):
+            element.attrs.pop(attribute, None)
     page.head.insert(1, page.new_tag("meta", attrs={"http-equiv": "Content-Security-Policy", "content": POLICY}))
 
 
 def order_scripts(page):
     """Let the first sight of a page wait for no script but book.js, which runs the others once it is painted."""
-    for hint in page.select("link[rel=preload]"):
-        hint.decompose()
-    search = page.select_one("script[src*='searchtools.js']")  # where they are what the reader came for
-    for script in page.select("script[src]:not([src*='book.js'])"):
-        script["defer" if search else "type"] = "" if search else "later"
+    for hint in page.find_all("link"):
+        if "preload" in hint.get("rel", ()):
+            hint.decompose()
+    scripts = [script for script in page.find_all("script") if script.has_attr("src")]
+    search = any("searchtools.js" in script["src"] for script in scripts)  # where they are what the reader came for
+    for script in scripts:
+        if "book.js" not in script["src"]:
+            script["defer" if search else "type"] = "" if search else "later"
 
 
 def draw_icons(page):
     """Draw each icon in place of a letter of an icon font."""
-    for mark in page.select("[class*='fa-']"):
+    for mark in [each for each in page.find_all(True) if any("fa-" in kind for kind in kinds(each))]:
         name = next(name for name in (kind.removeprefix("fa-") for kind in mark["class"]) if DRAWINGS.find(id=name))
         icon = page.new_tag("svg", attrs={**DRAWINGS.attrs, "class": ["icon"], "aria-hidden": "true"})
         icon["class"] += [kind for kind in mark["class"] if not re.match("fa[srb]?(-|$)", kind)]
@@ -70,28 +84,30 @@ def draw_icons(page):
 
 def mend_head(page):
     """One viewport, a title that says no name twice, on paper the same."""
-    for repeated in page.select("meta[name=viewport]")[1:]:
+    for repeated in [each for each in page.find_all("meta") if each.get("name") == "viewport"][1:]:
         repeated.decompose()
-    for sheet in page.select("link[href*='styles/theme.css']"):
-        sheet["href"] = sheet["href"].split("styles/")[0] + "basic.css"  # which is all that it imports
+    for sheet in page.find_all("link"):
+        if "styles/theme.css" in sheet.get("href", ""):
+            sheet["href"] = sheet["href"].split("styles/")[0] + "basic.css"  # which is all that it imports
     words = page.title.get_text().split(" — ")
     page.title.string = " — ".join(dict.fromkeys(words))
-    for printed in page.select("#jb-print-docs-body > h1"):
-        printed.string = words[0]  # which has the chapter's number
+    for printed in page.find_all("h1"):
+        if printed.parent.get("id") == "jb-print-docs-body":
+            printed.string = words[0]  # which has the chapter's number
 
 
 def describe(page, root):
     """What a page says of itself where others link to it: title, first sentences and, once its address is known, a picture."""
     told = {"og:type": "article", "og:title": page.title.string}
-    for paragraph in page.select("article section > p"):
+    for paragraph in page.find_all("p"):
         said = " ".join(paragraph.get_text().split())
-        if len(said) > 80:
+        if len(said) > 80 and paragraph.parent.name == "section" and paragraph.find_parent("article"):
             if len(said) > 200:
                 said = said[:200].rsplit(" ", 1)[0] + " …"
             page.head.append(page.new_tag("meta", attrs={"name": "description", "content": said}))
             told["og:description"] = said
             break
-    if known := page.select_one("link[rel=canonical]"):
+    if known := next((link for link in page.find_all("link") if "canonical" in link.get("rel", ())), None):
         told |= {"og:url": known["href"], "og:image": urljoin(known["href"], f"{root}_static/three-phases.png")}
     for name, content in told.items():
         page.head.append(page.new_tag("meta", attrs={"property": name, "content": content}))
@@ -99,14 +115,16 @@ def describe(page, root):
 
 def mend_tables(page):
     """Cells that hold words, and not numbers, are marked as such; a long name may go on below after an underscore."""
-    for cell in page.select("table.dataframe td"):
+    for cell in page.find_all("td"):
+        if "dataframe" not in kinds(cell.find_parent("table")):
+            continue
         if re.search("[a-z]{4}", cell.get_text()):
             cell["class"] = "words"
         for text in cell.find_all(string=lambda text: "_" in text):
             for part in text.split("_")[:-1]:
                 text.insert_before(part + "_", page.new_tag("wbr"))
             text.replace_with(text.split("_")[-1])
-    for corner in page.select("th"):
+    for corner in page.find_all("th"):
         if not corner.get_text(strip=True):
             corner.name = "td"
 
@@ -117,26 +135,40 @@ def size_of(path):
         return {name: str(round(side / DENSITY)) for name, side in zip(("width", "height"), image.size)}
 
 
-def mend_body(page, site, folder):
-    """Closed boxes that need no script, no id twice, true roles and names, pictures of known size that can be enlarged."""
-    for box in page.select("div.admonition.dropdown"):
-        box.name, box.select_one(".admonition-title").name = "details", "summary"
-    for word in ("Show", "Hide"):
-        for prompt in page.select(f".tag_solution > details > summary .{'collapsed' if word == 'Show' else 'expanded'}"):
-            prompt.string = f"{word} solution"
-    for section in page.select("section[id$='-content']:is(.admonition > *)"):
-        del section["id"]
-    for entry in page.select(".citation-list > .citation"):
-        entry["role"] = "listitem"  # the list has its role
-    if sidebar := page.select_one("#pst-primary-sidebar"):
+def mend_body(page):
+    """Closed boxes that need no script, no id twice, true roles and names."""
+    for box in page.find_all("div"):
+        if {"admonition", "dropdown"} <= {*kinds(box)}:
+            box.name, box.find(class_="admonition-title").name = "details", "summary"
+        if "citation" in kinds(box) and "citation-list" in kinds(box.parent):
+            box["role"] = "listitem"  # the list has its role
+    for fold in page.find_all("details"):
+        if "tag_solution" in kinds(fold.parent):
+            for prompt in fold.summary.find_all(class_=["collapsed", "expanded"]):
+                prompt.string = f"{'Show' if 'collapsed' in prompt['class'] else 'Hide'} solution"
+    for section in page.find_all("section"):
+        if "admonition" in kinds(section.parent) and section.get("id", "").endswith("-content"):
+            del section["id"]
+    if sidebar := page.find(id="pst-primary-sidebar"):
         sidebar["role"], sidebar["aria-label"] = "complementary", "Book"
-    for toggle in page.select("summary:has(> .toctree-toggle)"):
-        toggle["aria-label"] = f"Pages of {toggle.find_previous('a').get_text(strip=True)}"
-    for named in page.select("summary[aria-label='Toggle hidden content'], button.search-button-field"):
-        del named["aria-label"]  # it is named by the words that are seen
-    for named in page.select(":is(summary, th, a, h2, h3, h4):has(math)"):  # browsers leave formulas out of names
-        named["aria-label"] = named.get_text(" ", strip=True).removesuffix(" #")
-    for index, picture in enumerate(page.select("article img[src]")):
+    for summary in page.find_all("summary"):
+        if summary.get("aria-label") == "Toggle hidden content":
+            del summary["aria-label"]  # it is named by the words that are seen
+        if summary.find(class_="toctree-toggle", recursive=False):
+            summary["aria-label"] = f"Pages of {summary.find_previous('a').get_text(strip=True)}"
+    for button in page.find_all("button"):
+        if "search-button-field" in kinds(button):
+            del button["aria-label"]
+    for formula in page.find_all("math"):
+        for named in formula.parents:
+            if named.name in NAMED:  # browsers leave formulas out of names
+                named["aria-label"] = named.get_text(" ", strip=True).removesuffix(" #")
+
+
+def mend_pictures(page, site, folder):
+    """Pictures of known size that can be enlarged, and views with numbers."""
+    pictures = [each for each in page.find_all("img") if each.has_attr("src") and each.find_parent("article")]
+    for index, picture in enumerate(pictures):
         path = (folder / picture["src"]).resolve()
         if "width" not in picture.attrs and path.suffix in (".png", ".webp") and path.is_relative_to(site):
             picture.attrs |= size_of(path)
@@ -146,18 +178,22 @@ def mend_body(page, site, folder):
         if narrow.exists():
             source = {"media": "(max-width: 600px)", "srcset": os.path.relpath(narrow, folder)} | size_of(narrow)
             picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source))
-    for picture in page.select("figure.align-default > img"):
-        picture.wrap(page.new_tag("div", attrs={"class": "view"}))
     chapter, evidence = page.select_one("h1 .section-number"), re.match(r"Evidence (\d+):", page.title.string)
     whole = f"E{evidence[1]}." if evidence else chapter.get_text().strip() if chapter else ""
-    for place, caption in enumerate(page.select("figure:is(.step-slider, .attention-view) figcaption"), start=1):
+    figures = page.find_all("figure")
+    for figure in (each for each in figures if "align-default" in kinds(each)):
+        for picture in figure.find_all("img", recursive=False):
+            picture.wrap(page.new_tag("div", attrs={"class": "view"}))
+    moving = [each for each in figures if {"step-slider", "attention-view"} & {*kinds(each)}]
+    for place, caption in enumerate((each for figure in moving for each in figure.find_all("figcaption")), start=1):
         number = page.new_tag("span", attrs={"class": "view-number"})
         number.string = f"View {whole}{place} "  # as Fig. 8.1: View 8.1
         caption.insert(0, number)
-    for view in page.select("figure:is(.align-default, .step-slider) > .view"):
-        button = page.new_tag("button", attrs={"class": "enlarge pst-js-only", "type": "button"})
-        button.string = "Enlarge"
-        view.insert_after(button)
+    for figure in (each for each in figures if {"align-default", "step-slider"} & {*kinds(each)}):
+        for view in figure.find_all(class_="view", recursive=False):
+            button = page.new_tag("button", attrs={"class": "enlarge pst-js-only", "type": "button"})
+            button.string = "Enlarge"
+            view.insert_after(button)
 
 
 def finish(app, error):
@@ -171,14 +207,15 @@ def finish(app, error):
             continue
         root, text = "../" * len(folders), path.read_text("utf-8")
         page = BeautifulSoup(file_pictures(text, site, root), "html.parser")
-        if not page.select_one("meta[http-equiv]"):  # or it was not written anew
+        if not any(each.has_attr("http-equiv") for each in page.find_all("meta")):  # or it was not written anew
             make_strict(page)
             order_scripts(page)
             draw_icons(page)
             mend_head(page)
             describe(page, root)
             mend_tables(page)
-            mend_body(page, site, path.parent)
+            mend_body(page)
+            mend_pictures(page, site, path.parent)
             sheets[path] = join(page, site, root)
             path.write_text(text := str(page), "utf-8")
         words |= words_of(text)

@@ -22,11 +22,11 @@ def words_of(text):
 
 def join(page, site, root):
     """Let a page link one sheet, SHEET for now, in place of nine, and return its text: each costs a reader time at the start."""
-    first, *others = page.select("link[rel=stylesheet]")
+    first, *others = (link for link in page.find_all("link") if "stylesheet" in link.get("rel", ()))
     text = "\n".join(moved(site / link["href"].removeprefix(root).split("?")[0]) for link in (first, *others))
     first.attrs = {"rel": "stylesheet", "href": root + SHEET}
     # a script after a sheet waits for it, and the page for the script
-    first.insert_before(page.select_one("script[src*='book.js']").extract())
+    first.insert_before(next(each for each in page.find_all("script") if "book.js" in each.get("src", "")).extract())
     for link in others:
         link.decompose()
     return text

@@ -11,10 +11,14 @@ from torch import Tensor
 from .style import GREY, INK, LAYER_COLOURS, ROLES, WIDTH, box, name_cells, role
 
 
-def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Sequence[float]) -> Figure:
-    """Draw what each position holds when layer 2 reads: its position, its token, what layer 1 moved there, attention on top."""
+def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Sequence[float], start: Sequence[float]) -> Figure:
+    """Draw what each position holds when layer 2 reads: its position, its token, what layer 1 moved there.
+
+    Attention stands on top, that of the theorem's start in outline.
+    """
     figure, (top, axes) = plt.subplots(2, 1, figsize=(WIDTH, 3.1), sharex=True, height_ratios=(1, 2.6))
     top.bar(range(len(names)), attention, color=LAYER_COLOURS[2], width=0.6)
+    top.bar(range(len(names)), start, fill=False, edgecolor=INK, linewidth=0.8, linestyle="--", width=0.8)
     top.set(ylabel="attention\nof =", ylim=(0, 0.6), yticks=[0, 0.5])
     for position, name in enumerate(names):
         parts = [(f"$p_{{{position}}}$", "white", INK), (name, ROLES[role(name)], GREY if name == "PAD" else INK)]

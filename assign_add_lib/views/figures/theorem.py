@@ -11,7 +11,7 @@ from torch import Tensor
 from ...task import Task
 from ...theory import coordinates
 from .learn import block_matrix
-from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, VERMILION, WIDTH
+from .style import BLUE, GREY, KIND_COLOURS, VERMILION, WIDTH
 
 LOOKS = {"0-var": "--", "1-var": "-", "2-var": "-."}
 ENTRIES = {"signal": "-", "all assigned numbers": "--", "variables": "-.", "left operand": ":"}
@@ -96,24 +96,4 @@ def entries_by_step(readings: dict[str, pd.DataFrame], changes: dict[str, int]) 
     panels[1, 0].legend(fontsize=7, loc="upper left")
     panels[0, 0].set_ylabel("accuracy")
     panels[1, 0].set_ylabel("entry of W")
-    return figure
-
-
-def cosines(along: dict[int, pd.DataFrame], rises: dict[int, tuple[int, int]]) -> Figure:
-    """Draw the cosine, the names' part of it and two nulls over the checkpoints, a panel for each seed; `rises` are shaded."""
-    widths = [len(table) for table in along.values()]
-    figure, panels = plt.subplots(1, len(along), figsize=(WIDTH, 3.4), sharey=True, width_ratios=widths, squeeze=False)
-    for axes, (seed, table) in zip(panels[0], along.items()):
-        x = np.arange(len(table))
-        for kind, colour, shift in ("mixtures", GREY, -0.15), ("matchings", BLUE, 0.15):
-            bars = {"yerr": 2 * table[f"{kind}, sd"], "fmt": "none", "color": colour, "label": kind}
-            axes.errorbar(x + shift, table[f"{kind}, mean"], elinewidth=3, **bars)
-        axes.plot(x, table["cosine"], "o-", color=VERMILION, label="cosine")
-        axes.plot(x, table["by names"], "D:", color=GREEN, ms=4, label="names' part")
-        axes.axvspan(*(table.index.get_loc(step) for step in rises[seed]), color="0.92", linewidth=0, zorder=0)
-        axes.set(title=f"seed {seed}", xlabel="training step")
-        axes.set_xticks(x, table.index, rotation=90)
-        axes.axhline(0, color=INK, linewidth=0.5)
-    panels[0, 0].set_ylabel("cosine with the descent direction")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
