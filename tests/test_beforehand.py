@@ -103,6 +103,24 @@ def late_variables_elsewhere():
     return "all" if all(came) else f"{sum(came)} of 12"
 
 
+def self_reading_imposed():
+    rows = delays.load_imposed()
+    kept = {seed for seed, part in rows[rows["branch"] == "raised"].groupby("seed") if part.iloc[0, -2:].mean() >= 0.5}
+
+    def came(seed, branch):
+        part = rows[(rows["seed"] == seed) & (rows["branch"] == branch)].set_index("step")
+        steps = [delays.arrival(part[place], delays.RELEASED) for place in ("k right", "l right")]
+        return math.inf if None in steps else max(steps)
+
+    said = []
+    for branch, controls in (("raised", ("unchanged", "aside")), ("raised and kept", ("kept as it was",))):
+        trained = [seed for seed in kept if ((rows["seed"] == seed) & (rows["branch"] == branch)).any()]
+        late = sum(came(seed, branch) - max(came(seed, each) for each in controls) >= 500 for seed in trained)
+        needed = min(4, len(kept) - 1)
+        said.append("enough" if late >= needed else "open" if len(kept) - len(trained) + late >= needed else "not enough")
+    return "; ".join(said)
+
+
 def wider_vanilla():
     of, last = "out of distribution", SYSTEMS["hypernetwork"].run.open
     narrow, best = (last(f"{arm}-connected-0").metrics[of].iloc[-1] for arm in ("vanilla", "hypernetwork"))
@@ -318,6 +336,7 @@ DECIDE = {
     "near-tenth": near_tenth,
     "late-variables": late_variables,
     "late-variables-elsewhere": late_variables_elsewhere,
+    "self-reading-imposed": self_reading_imposed,
     "split-doubles": split_doubles,
     "doubled-waves": lambda: f"{WORDS[((ways := doubled()[0]).linear.gt(0.5) & ways.irrelevance).sum()]} of ten",
     "doubled-sign": lambda: "shown" if doubled()[1].sign.mean() >= 3 / 4 else "not shown",

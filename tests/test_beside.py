@@ -23,12 +23,16 @@ def test_numbers_as_text():
 def test_rows_of_a_chapter():
     board = pd.DataFrame({
         "measured": ["a", "b <c>"], "theirs": ["", "100"], "origin": ["F2", "chapter 6"], "quote": ["", "a word"],
-        "held": [1, 2], "runs": [2, 2], "verdict": ["not held", "held in all"],
+        "held": [1, 2], "runs": [2, 9], "verdict": ["not held", "not held"],
         "where": ["05_attention: Counting", "06_addition: The bare circuit"], "seed-0": [1.0, 2.0], "seed-42": [3.0, math.nan],
     }, index=["one", "two"])  # fmt: skip
     table = beside_the_study("05_attention", board)
-    assert table.loc["one"].tolist() == ["a", "no number given", "2 (1 to 3)", "1 of 2", "not held", "05_attention: Counting"]
+    few = "1 of 2, so in at least 0.03 of all"
+    assert table.loc["one"].tolist() == ["a", "no number given", "2 (1 to 3)", few, "not held", "05_attention: Counting"]
     assert list(table.index) == ["one"]
+    assert beside_the_study("06_addition", board).loc["two", "held"] == "2 of 9"
+    counted = board.assign(verdict="count only", runs=2)
+    assert beside_the_study("06_addition", counted).loc["two", "held"] == "2 of 2"
     said = [beside_the_study("05_attention", board.assign(**each)) for each in ({"origin": "chapter 5"}, {"quote": "a word"})]
     assert [each.loc["one", "the study"] for each in said] == ["a claim of chapter 5", "“a word”"]
     shown = linked(beside_the_study("06_addition", board), here="05_attention").data

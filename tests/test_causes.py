@@ -8,6 +8,7 @@ import torch
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.claims import causes
 from assign_add_lib.claims.subjects import Subject
+from assign_add_lib.model import trace
 from assign_add_lib.training import load_run
 
 
@@ -92,3 +93,21 @@ def test_mean_mlp_is_blind_and_exchanged_names_are_followed(run):
     site = "layer 2's attention pattern at ="
     assert causes.interchange(site)(run) == run.interchanges.loc[site, "places"]
     assert causes.undisturbed(run) == run.interchanges["nothing"].iloc[-3:].min()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("typed", [False, True])
+def test_named_scores_key_by_key(run, typed):
+    tokens, w = causes.problems(run, "1-var train")[0][:6], run.weights
+    acts, moved = trace(w, tokens), w.W_E[62:] @ w.W_V[0] @ w.W_O[0]
+    QK2 = w.W_Q[1] @ w.W_K[1].T / math.sqrt(128)
+    block, own = moved @ QK2 @ moved.T, (w.W_E[60] + w.W_pos[15]) @ QK2 @ w.W_E.T
+    for problem, (row, A) in enumerate(zip(tokens.tolist(), acts.pattern[:, 0])):
+        asked = [(A[15, k], row[k] - 62) for k in (13, 14) if row[k] >= 62]
+        expected = []
+        for k, token in enumerate(row):
+            reads = k in range(1, 12) and token < 59 and row[k - 1] >= 62 or typed and k == 14 and row[13] >= 62
+            read = asked if k == 15 else [(A[k, k - 1], row[k - 1] - 62)] if reads else []
+            expected.append(own[token] + sum(a * b * block[v, u] for a, v in asked for b, u in read))
+        torch.testing.assert_close(causes._named(w, tokens, acts, typed)[problem], torch.stack(expected), atol=1e-4, rtol=1e-4)
+    assert causes.accuracy("1-var train", causes.named_terms)(run) == pytest.approx(0.99, abs=0.006)

@@ -177,10 +177,20 @@ def test_kept_levers_are_put_back_and_no_others(run):
         torch.testing.assert_close(now[1], turned[row][1], atol=1e-3, rtol=0)
 
 
+def test_imposed_reading_is_read_and_aside_is_as_long(run):
+    w = run.weights(9300)
+    problems = history.variable_problems(run.split).tokens.view(12, 2, -1, 16)
+    before = delays.self_reading(w, problems)
+    raised, aside = (delays.changed_embeddings(w, delays.IMPOSED[name], run.split) for name in ("raised", "aside"))
+    after = delays.self_reading(delays.replace(w, W_E=raised), problems)
+    assert all(after[name] > before[name] + 0.3 for name in delays.LATE)
+    torch.testing.assert_close((raised - w.W_E).norm(dim=1), (aside - w.W_E).norm(dim=1), atol=1e-3, rtol=1e-3)
+
+
 def test_rows_end_with_the_run_or_when_it_is_settled():
     learner = StudyLearner(TrainConfig(seed=42, batch_size=8))
     rows = list(delays.followed(learner, end=4, every=2))
-    assert [row["step"] for row in rows] == [0, 2, 4] and set(rows[0]) == {"step", *delays.PLACES}
+    assert [row["step"] for row in rows] == [0, 2, 4] and set(rows[0]) == {"step", *delays.PLACES, "k itself", "l itself"}
 
 
 def test_shipped_rows_are_those_of_the_shipped_run(run, by_name):

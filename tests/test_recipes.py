@@ -117,12 +117,13 @@ def test_the_sweeps_are_joined_as_they_are_shipped(tmp_path, monkeypatch):
         (branches.of_seed_42, ["branch", "batches"]),
         (branches.aside, ["draw", "share"]),
         (branches.of_other_seeds, ["seed", "branch"]),
+        (branches.imposed, ["seed", "branch"]),
         (branches.of_worlds, ["run", "branch"]),
     ],
 )
 def test_branches_are_those_of_the_shipped_tables_in_their_order(make, keys, tmp_path, monkeypatch):
     """And at the step at which they leave their runs."""
-    places = dict.fromkeys([*delays.PLACES, *branches.WORLD_COLUMNS], 0.5)
+    places = dict.fromkeys([*delays.PLACES, "k itself", "l itself", *branches.WORLD_COLUMNS], 0.5)
 
     def branched(start, *_):
         return pd.DataFrame([{"step": start, **places}])

@@ -34,6 +34,13 @@ def test_verdict_of_no_count(held, of):
         verdict(held, of)
 
 
+@pytest.mark.parametrize(("held", "runs"), [(9, 9), (8, 9), (2, 3), (1, 7)])
+def test_the_least_share_is_that_of_the_binomial_tail(held, runs):
+    p = scoreboard.least_share(held, runs)
+    tail = sum(math.comb(runs, k) * p**k * (1 - p) ** (runs - k) for k in range(held, runs + 1))
+    assert tail == pytest.approx(0.05) and scoreboard.least_share(0, runs) == 0
+
+
 def test_a_claim_holds_at_its_level_and_not_for_nan():
     least, most = claim(level=0.5), claim(level=0.5, at_most=True)
     assert [least.holds(v) for v in (0.4, 0.5, 0.6, math.nan, math.inf)] == [False, True, True, False, True]

@@ -28,6 +28,15 @@ def test_untrained_runs_are_those_of_step_0():
         assert run.last["0-var train"] == run.metrics["0-var train"].iloc[0] < 0.05
 
 
+def test_each_sentence_of_the_study_has_a_row_or_a_reason_and_each_row_of_the_study_a_sentence():
+    said, names = claims.said(), {row.name: row.origin for row in CLAIMS}
+    for each in said:
+        assert each["place"] and each["says"].endswith(".") and (each.get("rows") or each.get("why")), each
+    named = {row for each in said for row in each.get("rows", [])}
+    assert named <= names.keys()
+    assert {row for row, origin in names.items() if not origin.startswith("chapter")} <= named
+
+
 @pytest.fixture(scope="module")
 def shipped():
     return scoreboard.load_board()

@@ -46,9 +46,24 @@ def spiking(before, restricted, **columns):
 
 def test_before_the_spike_is_the_last_step_below():
     run = spiking(7, 30, x=list(range(40)))
-    assert run.first_spike == 600 and subjects.before_the_spike("x")(run) == 6
+    assert run.first_spike == 600 and subjects.beside_the_spike("x")(run) == 6
+    assert (subjects.beside_the_spike("x", after=True)(run), subjects.first_rise(run)) == (7, 100)
+    slow = spiking(7, 30)
+    slow.metrics.loc[700:1100, "1-var train"] = 0.6
+    assert subjects.first_rise(slow) == 600
     never = record(**{"1-var train": [0.1] * 9})
-    assert math.isnan(subjects.before_the_spike("1-var train")(never)) and math.isnan(subjects.constant_before_the_spike(never))
+    assert math.isnan(subjects.beside_the_spike("1-var train")(never)) and math.isnan(subjects.constant_before_the_spike(never))
+    assert subjects.first_rise(never) == math.inf
+
+
+def test_adding_alone_is_compared_by_arrival(monkeypatch, tmp_path):
+    rows = [(seed, 100 * k, float(k >= start)) for seed, start in ((1, 2), (2, 9)) for k in range(15)]
+    pd.DataFrame(rows, columns=["seed", "step", "ov2_mlp2_accuracy"]).to_csv(tmp_path / "alone.csv", index=False)
+    monkeypatch.setattr(subjects, "shipped_file", lambda name: tmp_path / name.removeprefix("history/"))
+    run = record(ov2_mlp2_accuracy=[float(k >= 7) for k in range(15)])
+    for seed, apart in ((1, 500), (2, 200), (3, math.inf)):
+        run.run.config.seed = seed
+        assert subjects.adder_alone(run) == apart
 
 
 @pytest.mark.parametrize(("heights", "found"), [((0.9, 0.85, 0.8), 3), ((0.9, 1.0, 0.99), 2), ((0.79, 0.995, 1.0), 0)])
@@ -86,22 +101,26 @@ def arrivals(*steps):
 
 def test_last_places():
     run = arrivals(100, 900, 300, 200, 700, 1000)
-    assert (subjects.restricted_last(run), subjects.one_by_one(run), subjects.last_place(run)) == (700, 200, "k right")
-    assert subjects.last_place(arrivals(1, 2, 2, 2, 2, 2)) == "a right"
+    assert (subjects.restricted_last(run), subjects.one_by_one(run)) == (700, 200)
     assert subjects.restricted_last(arrivals(1, 1, 5, 4, 3, 2)) == 0
     assert subjects.restricted_last(arrivals(1, math.inf, 5, 4, 3, 2)) == math.inf
 
 
-def test_score_of_the_last_variable_against_the_others():
+def test_score_of_the_last_variables_against_the_others():
     steps = range(0, 3000, 100)
-    score = {name: [0.001 * step if name == "b" else 0.0002 * step for step in steps] for name in "abc"}
+    slopes = {"a": 0.0003, "b": 0.001, "c": 0.0002, "d": 0.0002, "e": 0.002}
+    score = {name: [slope * step for step in steps] for name, slope in slopes.items()}
     accuracy = {"b right": [float(step >= 1500) for step in steps], "a left": [1.0] * 30}
     history = pd.concat({"score": pd.DataFrame(score, steps), "accuracy": pd.DataFrame(accuracy, steps)}, axis=1)
-    arrived, task = pd.Series({"a left": 0.0, "b right": 1500.0}), SimpleNamespace(variable_names="abc")
+    arrived, task = pd.Series({"a left": 0.0, "b right": 1500.0}), SimpleNamespace(variable_names="abcde")
     run = SimpleNamespace(history=history, place_arrivals=arrived, task=task)
-    assert subjects.score_rises(run) == pytest.approx(0.8 * (2.0 - 0.9))  # from 1400 - 500 to 1500 + 500
+    assert subjects.score_rises(run) == pytest.approx((1 - 0.25) * (2.0 - 0.9))  # from 1400 - 500 to 1500 + 500
+    assert subjects.scored_higher(run) == 0.25  # e alone
+    run.history[("accuracy", "a left")], run.place_arrivals = run.history[("accuracy", "b right")], arrived.replace(0.0, 1500.0)
+    assert subjects.score_rises(run) == pytest.approx(((1 - 0.25) + (0.3 - 0.6)) / 2 * 1.1)
+    assert subjects.scored_higher(run) == pytest.approx(1 / 3)
     run.history[("accuracy", "b right")] = 0.0
-    assert math.isnan(subjects.score_rises(run))
+    assert math.isnan(subjects.score_rises(run)) and math.isnan(subjects.scored_higher(run))
 
 
 def test_sweep():
@@ -141,7 +160,7 @@ def test_position_table_cell_by_cell(small):
 
 def test_cosines_of_the_own_pair_and_of_the_control(small):
     N = small.task.n_numbers
-    for site in ("MLP input", "layer 2"):
+    for site in ("as 0-var", "bare sum"):
         ours, own, other = subjects.cosines(small, site)
         matched, mixed = (np.mean([1 - cosine(*each) for each in zip(ours, theirs)]) for theirs in (own, other))
         assert subjects.matched(site)(small) == pytest.approx(matched)
@@ -149,9 +168,16 @@ def test_cosines_of_the_own_pair_and_of_the_control(small):
     order = torch.randperm(small.size, generator=torch.Generator().manual_seed(2))
     x, y = small.pairs
     number = small.weights.W_E[:N] @ small.weights.W_V[1] @ small.weights.W_O[1]
-    torch.testing.assert_close(other, number[x] + number[y[order]], check_dtype=False)
-    own, other = subjects.cosines(small, "MLP input")[1:]
+    torch.testing.assert_close(other, torch.cat(2 * [number[x] + number[y[order]]]), check_dtype=False)
+    own, other = subjects.cosines(small, "as 0-var")[1:]
     assert torch.equal(other, own[order])
+
+
+def test_names_read_from_equal_and_what_layer_2_reads(small):
+    run = Subject(small.run, size=200)
+    assert 0 <= subjects.asked_names(run) <= 1
+    run.whole_spike = None
+    assert math.isnan(subjects.most_read_before(run))
 
 
 def test_sample_holds_each_pair_once_in_both_kinds(small):

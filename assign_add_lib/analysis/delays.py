@@ -28,6 +28,8 @@ from .phases import arrival
 START = 3000  # the step at which the branches leave seed 42
 OTHER_STARTS = {0: 5000, 3: 4000, 4: 4000, 7: 4000}  # the other seeds in which k and l wait below 0.7, after c to j
 READ_AT = {seed: 2000 for seed in (42, *range(9))} | {2: 1800}  # the step of `load_self_reading`; seed 2 arrives at 2000
+IMPOSED_AT = {1: 2200, 2: 1500, 5: 2000, 6: 1700, 8: 3000}  # the other five: 500 steps before k and l arrive on the right
+KEPT_IN = (6, 8)  # of these, the seeds in which the branches that keep a lever were trained
 RELEASED = 0.7  # the accuracy on the right at which k and l count as released
 LATE = ("k", "l")  # the variables that are changed
 LEVERS = ("read", "own", "itself")
@@ -138,8 +140,10 @@ class Branch(NamedTuple):
     3.0 three times as far.  `aside`: k and l are moved instead by `share` of the length for `itself`, in random directions
     that turn no lever; `draw` says in which.  `held`: right after the change `itself`, as the changed `=` makes it, is set
     back to its distance from the ordinary ones, once.  `kept`: after every step these levers are set back to the distance
-    from the ordinary ones that they had before the change.  `often`: how often k and l are asked for on the right, relative
-    to the study's mixture.
+    from the ordinary ones that they had before the change.  `reading`: `itself` of k and l is raised, by up to 15, to
+    where layer 2's `=` reads them most in their problems on the right, and what is `kept` is kept as it is then; with `aside`
+    they are moved as far instead, in random directions that turn no lever.  `often`: how often k and l are asked for on the
+    right, relative to the study's mixture.
     """
 
     levers: tuple[str, ...] = ()
@@ -148,6 +152,7 @@ class Branch(NamedTuple):
     draw: int = 0
     held: bool = False
     kept: tuple[str, ...] = ()
+    reading: bool = False
     weight_decay: float = 0.02
     often: float = 1.0
 
@@ -179,6 +184,13 @@ BRANCHES = {
 }
 
 
+IMPOSED = {
+    "unchanged": Branch(),
+    "raised": Branch(reading=True),
+    "aside": Branch(reading=True, aside=True),
+    "raised and kept": Branch(reading=True, kept=("itself",)),
+    "kept as it was": Branch(kept=("itself",)),
+}
 # changes aside in four pairs of random directions, by draw and length: followed for a short time only
 ASIDE = {(draw, share): Branch(aside=True, share=share, draw=draw) for draw in range(4) for share in (1.0, 2.0, 3.0, 4.0)}
 
@@ -199,18 +211,31 @@ def changed_embeddings(weights: Weights, branch: Branch, split: Split) -> Tensor
         row = task.token(name)
         vectors = lever_vectors(weights, problems[row - task.first_variable, 1])
         gap = vectors @ (weights.W_E[usual].mean(0) - weights.W_E[row])  # (3,)
+        if branch.reading:
+            gap[2] = _most(weights, row, vectors, problems[row - task.first_variable])
         if branch.aside:
             drawn = torch.randn(weights.d_model, generator=torch.Generator().manual_seed(1000 * branch.draw + row))
             drawn = drawn - smallest_change(vectors, vectors @ drawn)
             as_far = smallest_change(vectors, gap * torch.tensor([0.0, 0.0, 1.0])).norm()
             W_E[row] += branch.share * drawn * as_far / drawn.norm()
-        elif branch.levers:
-            W_E[row] += smallest_change(vectors, gap * torch.tensor([branch.share * (each in branch.levers) for each in LEVERS]))
+        elif levers := ("itself",) if branch.reading else branch.levers:
+            W_E[row] += smallest_change(vectors, gap * torch.tensor([branch.share * (each in levers) for each in LEVERS]))
         for _ in range(8 * branch.held):  # each round changes `=`, and so the lever, a little
             now = lever_vectors(replace(weights, W_E=W_E), problems[row - task.first_variable, 1])
             off = now[2] @ (W_E[usual].mean(0) - W_E[row]) - gap[2]
             W_E[row] += smallest_change(now, off * torch.tensor([0.0, 0.0, 1.0]))
     return W_E
+
+
+def _most(weights: Weights, row: int, vectors: Tensor, problems: Tensor) -> float:
+    """By how much, up to 15, `itself` of a variable must rise for most attention to it, in its problems (2, batch, pos)."""
+    task, read = weights.task, {}
+    for amount in torch.arange(0, 15.5, 0.5):
+        W_E = weights.W_E.clone()
+        W_E[row] += smallest_change(vectors, amount * torch.tensor([0.0, 0.0, 1.0]))
+        pattern = trace(replace(weights, W_E=W_E), problems[1]).pattern
+        read[amount.item()] = pattern[:, 1, task.last, task.right].mean().item()
+    return max(read, key=read.get)
 
 
 def take(learner: StudyLearner, branch: Branch, batches: int = 0) -> None:
@@ -262,7 +287,9 @@ def followed(
     while True:
         with torch.no_grad():
             found = variable_accuracy(learner.weights, problems)[columns]  # (late, side)
-        yield {"step": learner.step} | dict(zip(PLACES, [*found[:, 1].tolist(), *found[:, 0].tolist()]))
+            read = self_reading(learner.weights, problems.tokens.view(task.n_variables, 2, -1, task.length))
+        row = {"step": learner.step} | dict(zip(PLACES, [*found[:, 1].tolist(), *found[:, 0].tolist()]))
+        yield row | {f"{name} itself": read[name] for name in LATE}
         calm = calm + 1 if found[:, 1].min() > 0.7 else 0
         if learner.step >= end or calm > settled:
             return
@@ -278,6 +305,8 @@ def branched(state: Path, branch: Branch, batches: int = 0, end: int = 10_000, s
     learner.load(state)
     keeper = Keeper(learner, branch.kept) if branch.kept else None
     take(learner, branch, batches)
+    if branch.reading and branch.kept:
+        keeper = Keeper(learner, branch.kept)
     return pd.DataFrame(followed(learner, end, keeper=keeper))
 
 
@@ -294,6 +323,11 @@ def load_aside() -> pd.DataFrame:
 def load_other_seeds() -> pd.DataFrame:
     """The shipped rows of the branches `itself`, `read` and `aside` of the seeds in `OTHER_STARTS`, with a column seed."""
     return pd.read_csv(shipped_file("history/waits-seeds.csv"))
+
+
+def load_imposed() -> pd.DataFrame:
+    """The shipped rows of the branches in `IMPOSED`, with columns seed and branch, and the self-reading of k and l."""
+    return pd.read_csv(shipped_file("history/imposed.csv"))
 
 
 def load_release() -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pandas as pd
 from ..analysis.phases import arrival
 from ..claims.study import SEEDS
 from ..claims.subjects import Subject
+from ..engine import scoreboard
 from ..engine.scoreboard import Claim
 from ..task import STUDY
 from ..training import TrainConfig
@@ -88,17 +89,13 @@ def least_share(answer) -> None:
     """Exercise 12.3: `answer(held, runs)` is the least chance under which so many runs or more hold with 5%."""
     middling = [(random.randint(1, n - 1), n) for n in random.sample(range(3, 40), 12)]
     for held, runs in [(9, 9), (8, 9), *middling, (0, 10)]:
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if at_least(held, runs, middle) < 0.05 else (low, middle)
         given = as_number(answer(held, runs))
         exactly = math.comb(runs, held) * given**held * (1 - given) ** (runs - held)
         wrong = {
             "none or more is certain": held == 0,
             "count the chance of more than that, too": 0 < held < runs and abs(exactly - 0.05) < 1e-4,
         }
-        expect_number(given, high, f"{held} of {runs}", "the least share is", 1e-4, wrong)
+        expect_number(given, scoreboard.least_share(held, runs), f"{held} of {runs}", "the least share is", 1e-4, wrong)
 
 
 @foretold("how many rows hold at step 1000", 9)

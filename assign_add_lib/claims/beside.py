@@ -5,7 +5,7 @@ import re
 
 import pandas as pd
 
-from ..engine.scoreboard import load_board
+from ..engine.scoreboard import least_share, load_board
 
 
 def digits(value: float) -> str:
@@ -43,10 +43,17 @@ def beside_the_study(chapter: str, table: pd.DataFrame | None = None) -> pd.Data
         "measured": rows["measured"],
         "the study": [_theirs(row) for _, row in rows.iterrows()],
         "ours": [spread(own) for _, own in rows[seeds].iterrows()],
-        "held": [f"{held} of {runs}" for held, runs in zip(rows["held"], rows["runs"])],
+        "held": [_of(row) for _, row in rows.iterrows()],
         "verdict": rows["verdict"],
         "where": rows["where"],
     }, index=rows.index)  # fmt: skip
+
+
+def _of(row: pd.Series) -> str:
+    """In how many of the runs that are evidence a row held, and of three or fewer the share of all seeds that this allows."""
+    few = row["runs"] <= 3 and row["verdict"] != "count only"
+    told = f", so in at least {least_share(row['held'], row['runs']):.2f} of all" if few and row["held"] else ""
+    return f"{row['held']} of {row['runs']}{told}"
 
 
 def _theirs(row: pd.Series) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot, pad
 
 from ..analysis import causal
 from ..analysis import interventions as iv
-from ..circuits import variable_identity
-from ..model import Alter, trace
+from ..circuits import OV, QK, variable_identity
+from ..model import Activations, Alter, Weights, trace
 from ..sampling import evaluation_sets, training_population
 from .subjects import Subject
 
@@ -47,6 +48,35 @@ def mean_mlp(run: Subject, tokens: Tensor) -> Alter:
     reference = training_population(run.split).sample(2000, torch.Generator().manual_seed(7)).tokens
     mean = trace(run.weights, reference).mlp_out[:, run.task.last].mean(0)
     return iv.put("blocks.1.hook_mlp_out", iv.at(tokens, run.task.last), mean[None, None])
+
+
+def _named(w: Weights, tokens: Tensor, acts: Activations, typed: bool) -> Tensor:
+    """Of layer 2's scores (batch, key) of `=`, what the named terms give: the names that layer 1 reads, through the identity
+    block, and what `=` as token and position gives to the token at each key.  `typed`: the number at the right operand reads
+    the left one, too."""
+    task, A = w.task, acts.pattern[:, 0]
+    kinds = one_hot(tokens, task.d_vocab)[..., task.first_variable :].to(A)
+    readers = task.assigned_numbers(tokens) | (torch.arange(tokens.shape[1]) == task.right) & typed
+    read = pad(A.diagonal(-1, 1, 2)[..., None] * kinds[:, :-1], (0, 0, 1, 0)) * readers[..., None]
+    operands = slice(task.left, task.right + 1)
+    read[:, task.last] = torch.einsum("bo,bov->bv", A[:, task.last, operands], kinds[:, operands])
+    own = (w.W_E[task.equal] + w.W_pos[task.last]) @ QK(w, 2) @ w.W_E.T
+    return torch.einsum("bv,vw,bkw->bk", read[:, task.last], variable_identity(w), read) + own[tokens]
+
+
+def named_terms(run: Subject, tokens: Tensor, typed: bool = False) -> Alter:
+    """Three named terms stay, the two of `_named` and the OV2 images of the numbers that `=` then reads; all else of layer 2
+    has its mean over 2000 training problems."""
+    w, last = run.weights, run.task.last
+    reference = training_population(run.split).sample(2000, torch.Generator().manual_seed(7)).tokens
+    images = torch.zeros(len(w.W_E), w.d_model)
+    images[: run.task.n_numbers] = w.W_E[: run.task.n_numbers] @ OV(w, 2)
+    there, here = trace(w, reference), trace(w, tokens)
+    rest = (there.scores[:, 1, last] - _named(w, reference, there, typed)).mean(0)
+    other = (there.mlp_in[:, last] - torch.einsum("bk,bkd->bd", there.pattern[:, 1, last], images[reference])).mean(0)
+    row = (_named(w, tokens, here, typed) + rest).softmax(-1)
+    stream = torch.einsum("bk,bkd->bd", row, images[tokens]) + other - (here.resid_pre + here.attn_out[:, 0])[:, last]
+    return iv.put(iv.output_of(2), iv.at(tokens, last), stream[:, None])
 
 
 def problems(run: Subject, name: str) -> tuple[Tensor, Tensor]:

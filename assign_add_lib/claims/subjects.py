@@ -16,9 +16,10 @@ from ..analysis.history import history, load_history, variable_problems
 from ..analysis.phases import arrival, shortcut_level, spike, way_up
 from ..analysis.probes import probe_accuracy, unordered_split
 from ..circuits import position_scores, qk_table
-from ..measures import added_right
+from ..engine.manifest import shipped_file
+from ..measures import added_right, attn_l2_equal_to_values
 from ..model import Weights, trace
-from ..sampling import evaluation_populations, lay_out
+from ..sampling import evaluation_populations, evaluation_sets, lay_out
 from ..task import Split, Task
 from ..training import Run
 
@@ -74,8 +75,8 @@ class Subject:
         return chosen // N, chosen % N
 
     @cached_property
-    def seen(self) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
-        """At `=`, for the sampled pairs as 0-var and as 1-var: MLP input, stream after the MLP, layer 2's output."""
+    def seen(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """At `=`, for the sampled pairs as 0-var and as 1-var: the MLP's input, and the stream after the MLP."""
         V, laws, found = self.task.n_variables, evaluation_populations(self.split), {}
         for kind in ("0-var", "1-var"):
             g = torch.Generator().manual_seed(1)
@@ -83,7 +84,7 @@ class Subject:
             asked = torch.stack(torch.unravel_index(form, (V + 1, V + 1)), 1)
             tokens = lay_out(self.task, asked, torch.stack(self.pairs, 1), g).tokens
             each = trace(self.weights, tokens)
-            found[kind] = (each.mlp_in[:, -1], (each.mlp_in + each.mlp_out)[:, -1], each.attn_out[:, 1, -1])
+            found[kind] = (each.mlp_in[:, -1], (each.mlp_in + each.mlp_out)[:, -1])
         return found
 
     @cached_property
@@ -93,10 +94,15 @@ class Subject:
         return causal.interchange_table(self.weights, *pairs)
 
     @cached_property
+    def whole_spike(self) -> tuple[int, int] | None:
+        """The last measured step before `1-var train` is a quarter of the way from the shortcut to all right, and the arrival
+        at three quarters."""
+        return spike(self.metrics["1-var train"], shortcut_level(self.task))
+
+    @property
     def first_spike(self) -> int | None:
-        """The last measured step before `1-var train` is a quarter of the way from the shortcut to all right."""
-        found = spike(self.metrics["1-var train"], shortcut_level(self.task))
-        return None if found is None else found[0]
+        """The first of the two steps of `whole_spike`."""
+        return self.whole_spike and self.whole_spike[0]
 
     @cached_property
     def fits(self) -> Tensor:
@@ -112,6 +118,11 @@ class Subject:
 
 def _step(found: int | None) -> float:
     return math.inf if found is None else float(found)
+
+
+def mean(found: list[float]) -> float:
+    """The mean, nan of nothing."""
+    return sum(found) / len(found) if found else math.nan
 
 
 def at_the_end(name: str):
@@ -134,9 +145,21 @@ def spread_of_arrivals(levels: dict[str, float]):
     return spread
 
 
-def before_the_spike(name: str):
-    """A column of the metrics at the last measured step before the first spike."""
-    return lambda run: math.nan if run.first_spike is None else run.metrics.loc[run.first_spike, name]
+def beside_the_spike(name: str, after: bool = False):
+    """A column of the metrics at the last measured step before the first spike, or at the one at which it is over."""
+    return lambda run: run.metrics.loc[run.whole_spike[after], name] if run.whole_spike else math.nan
+
+
+def first_rise(run: Subject) -> float:
+    """How many steps the first spike lasts: from the last measured step before it to that at which it is over."""
+    return run.whole_spike[1] - run.whole_spike[0] if run.whole_spike else math.inf
+
+
+def adder_alone(run: Subject) -> float:
+    """The steps between the bare circuit's arrival at 0.9 in the run, and in one of its seed that sees 0-var problems alone."""
+    alone = pd.read_csv(shipped_file("history/alone.csv")).set_index("step")
+    alone = arrival(alone.loc[alone["seed"] == run.run.config.seed, "ov2_mlp2_accuracy"], 0.9)
+    return abs(run.arrival("ov2_mlp2_accuracy", 0.9) - _step(alone))
 
 
 def constant_parts(run: Subject, before: int = 0) -> pd.Series:
@@ -176,21 +199,30 @@ def on_the_plateau(run: Subject) -> float:
 
 
 def reads_last_variable(run: Subject) -> float:
-    """Before the last place's jump, the share of its problems in which the asked number is one of the two most read in layer 2.
+    """Before the jump of the last place, the share of its problems in which layer 2's `=` has one of its two largest weights on
+    the number asked for.
 
-    By the last checkpoint before the jump; nan where there is no jump.
+    By the last checkpoint before the jump; nan where there is no jump, and the mean where several places come last.
     """
-    place = last_place(run)
-    jump = spike(run.history["accuracy"][place], 0)
-    if jump is None:
+    problems, task, found = variable_problems(run.split), run.task, []
+    for place, jump in last_jumps(run).items():
+        weights = run.run.weights(max(step for step in run.run.steps if step <= jump[0]))
+        index = 2 * task.variable_names.index(place[0]) + (place[2:] == "right")
+        tokens = problems.tokens.unflatten(0, (2 * task.n_variables, -1))[index]
+        most = trace(weights, tokens).pattern[:, 1, task.last].topk(2).indices
+        asked = task.value_positions(tokens)[:, index % 2]
+        found.append((most == asked[:, None]).any(1).double().mean().item())
+    return mean(found)
+
+
+def most_read_before(run: Subject) -> float:
+    """At the last checkpoint before the first spike, the share of 0-var problems in which layer 2's `=` has its two largest
+    weights on the operands; nan without a spike."""
+    if run.first_spike is None:
         return math.nan
-    weights = run.run.weights(max(step for step in run.run.steps if step <= jump[0]))
-    problems, task = variable_problems(run.split), run.task
-    index = 2 * task.variable_names.index(place[0]) + (place[2:] == "right")
-    tokens = problems.tokens.unflatten(0, (2 * task.n_variables, -1))[index]
-    most = trace(weights, tokens).pattern[:, 1, task.last].topk(2).indices
-    asked = task.value_positions(tokens)[:, index % 2]
-    return (most == asked[:, None]).any(1).double().mean().item()
+    weights = run.run.weights(max(step for step in run.run.steps if step <= run.first_spike))
+    tokens = evaluation_populations(run.split)["0-var train"].sample(run.size, torch.Generator().manual_seed(1)).tokens
+    return attn_l2_equal_to_values(trace(weights, tokens), tokens, run.task)
 
 
 def below_shortcut(run: Subject) -> float:
@@ -211,38 +243,66 @@ def one_by_one(run: Subject) -> float:
     return steps.max() - steps.min()
 
 
-def last_place(run: Subject) -> str:
-    """The place whose accuracy is the last to arrive at 0.9; of several, the first by name."""
-    return str(run.place_arrivals.sort_index().idxmax())
+def last_jumps(run: Subject) -> dict[str, tuple[int, int]]:
+    """The places whose accuracy is the last to arrive at 0.9, all that tie, each with the steps before and after its jump.
+
+    Empty where one of them has no jump.
+    """
+    last = run.place_arrivals.index[run.place_arrivals == run.place_arrivals.max()]
+    jumps = {place: spike(run.history["accuracy"][place], 0) for place in last}
+    return {} if None in jumps.values() else jumps
+
+
+def scored_higher(run: Subject) -> float:
+    """Before the last place's jump, the share of the other variables that layer 1's `=` scores higher than its variable.
+
+    Others are those of no last place; nan where there is no jump or no other, and the mean where several places come last.
+    """
+    jumps, found = last_jumps(run), []
+    for place, (before, _) in jumps.items():
+        scores = run.history["score"].loc[before, list(run.task.variable_names)]
+        found.append((scores.drop(list({each[0] for each in jumps})) > scores[place[0]]).mean())
+    return mean(found)
 
 
 def score_rises(run: Subject) -> float:
     """Over the last place's jump, by how much more the layer-1 score of `=` for its variable rises than the others' median.
 
-    From 500 steps before the jump to 500 after it, or the measured steps next to these.
+    From 500 steps before the jump to 500 after it, or the measured steps next to these; the mean where several come last.
     """
-    place = last_place(run)
-    jump = spike(run.history["accuracy"][place], 0)
-    if jump is None:
-        return math.nan
-    scores = run.history["score"][list(run.task.variable_names)]
-    rise = scores.loc[jump[1] + 500 :].iloc[0] - scores.loc[: max(jump[0] - 500, 0)].iloc[-1]
-    return rise[place[0]] - rise.drop(place[0]).median()
+    scores, found = run.history["score"][list(run.task.variable_names)], []
+    for place, (before, after) in last_jumps(run).items():
+        rise = scores.loc[after + 500 :].iloc[0] - scores.loc[: max(before - 500, 0)].iloc[-1]
+        found.append(rise[place[0]] - rise.drop(place[0]).median())
+    return mean(found)
+
+
+def asked_names(run: Subject) -> float:
+    """Held-out accuracy of a ridge classifier that names the variable asked for in 1-var problems.
+
+    It reads the stream of `=` after layer 1, learns on every other problem of 2000, and is tested on the rest.
+    """
+    from sklearn.linear_model import RidgeClassifier
+
+    tokens, task = evaluation_sets(run.split)["1-var train"].tokens, run.task
+    acts = trace(run.weights, tokens)
+    stream = (acts.resid_pre + acts.attn_out[:, 0])[:, task.last].numpy()
+    asked = tokens[:, [task.left, task.right]].max(1).values.numpy()  # variables come after numbers in the vocabulary
+    return float(RidgeClassifier().fit(stream[::2], asked[::2]).score(stream[1::2], asked[1::2]))
 
 
 def cosines(run: Subject, site: str) -> tuple[Tensor, Tensor, Tensor]:
-    """What figure 5a (`MLP input`) or 5b (`layer 2`) compares on the sampled pairs, and its control: (size, d_model) each.
+    """What figure 5a (`as 0-var`) or 5b (`bare sum`) compares with the MLP's input on the sampled pairs, and its control.
 
-    5a: the MLP's input in 1-var problems with that of the same pair as a 0-var problem; control: another pair.  5b: layer 2's
-    output in 0-var problems with the bare sum of two numbers; control: the right numbers shuffled.
+    5a: in 1-var problems, the same pair as a 0-var problem; control: another pair.  5b: in both kinds, the bare sum of two
+    numbers that layer 2 moves; control: the right numbers shuffled.  The MLP's input first, (problems, d_model) each.
     """
     shuffled = torch.randperm(run.size, generator=torch.Generator().manual_seed(2))
-    if site == "MLP input":
-        own = run.seen["0-var"][0]
-        return run.seen["1-var"][0], own, own[shuffled]
-    number = number_table(run.weights)
-    x, y = run.pairs
-    return run.seen["0-var"][2], number[x] + number[y], number[x] + number[y[shuffled]]
+    kinds = {kind: mlp_in for kind, (mlp_in, _) in run.seen.items()}
+    if site == "as 0-var":
+        return kinds["1-var"], kinds["0-var"], kinds["0-var"][shuffled]
+    number, (x, y) = number_table(run.weights), run.pairs
+    return torch.cat([*kinds.values()]), (number[x] + number[y]).repeat(2, 1), (number[x] + number[y[shuffled]]).repeat(2, 1)
 
 
 def matched(site: str):

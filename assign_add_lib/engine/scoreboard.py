@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
 
 from .manifest import shipped_file
 
@@ -73,6 +74,11 @@ def verdict(held: int, runs: int) -> str:
     if runs == 1:
         return "held once" if held else "failed once"
     return "held in all" if held == runs else "held in most" if held >= MOST * runs else "not held"
+
+
+def least_share(held: int, runs: int) -> float:
+    """The smallest share of all subjects under which `held` of `runs` or more hold with a chance of at least 5%."""
+    return float(beta.ppf(0.05, held, runs - held + 1)) if held else 0.0
 
 
 def independent(claim: Claim, own: pd.Series) -> pd.Series:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from .branches import aside, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
+from .branches import alone, aside, imposed, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import causal, companion, histories, history_again, laboratory, numbers_known, tuned
 from .pictures import introduction, pictures
 from .recipe import Recipe
@@ -40,7 +40,7 @@ ALONE = {  # single runs whose metrics are shipped without weights, and the minu
     "vanilla-wide": (5, "hypernetwork", "--arm vanilla --seed 0 --d-model 96"),
     "mlp-unstructured": (5, "hypernetwork", "--arm mlp --structured false --seed 0"),
 }
-SCORED = ["runs", "seeds", "sweeps", "causes", "histories", "reasoning", "hypernetwork", "rules"]  # what claims are decided on
+SCORED = "runs seeds sweeps causes histories adder-alone reasoning hypernetwork rules".split()  # what claims are decided on
 
 
 def training(name: str, minutes: float, *lines: str, note: str = "") -> Recipe:
@@ -136,9 +136,11 @@ TABLE = [
         "histories", [f"data/history/seed-{each}.csv.bz2" for each in ("[0-9]", "42")], ["train-study", "runs"], 10, [histories]
     ),
     Recipe("history-again", ["data/history/seed-42-again.csv.bz2"], ["train-again"], 1, [history_again]),
+    Recipe("adder-alone", ["data/history/alone.csv"], [], 4, [alone]),
     Recipe("late-variables", ["data/history/waits.csv"], [], 55, [of_seed_42]),
     Recipe("late-aside", ["data/history/waits-aside.csv"], [], 3, [aside]),
     Recipe("late-other-seeds", ["data/history/waits-seeds.csv"], [], 12, [of_other_seeds]),
+    Recipe("late-imposed", ["data/history/imposed.csv"], [], 20, [imposed]),
     Recipe("late-release", ["data/history/release.csv"], ["runs"], 5, [release]),
     Recipe("self-reading", ["data/history/reading.csv"], [], 7, [of_ten_seeds]),
     *(

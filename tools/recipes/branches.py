@@ -11,7 +11,9 @@ from assign_add_lib.analysis.history import HistoryProblems, variable_problems
 from assign_add_lib.engine.folder import STATE
 from assign_add_lib.laboratory import branches as laboratory
 from assign_add_lib.laboratory.training import load_world_run
+from assign_add_lib.measures import accuracies, ov2_mlp2_accuracy
 from assign_add_lib.model import Weights
+from assign_add_lib.sampling import Population, evaluation_sets, forms
 from assign_add_lib.training import StudyLearner, TrainConfig, load_run
 
 from .recipe import ROOT, Files, once, text_of
@@ -35,6 +37,28 @@ def trained_to(seed: int, step: int) -> StudyLearner:
     while learner.step < step:
         learner.advance()
     return learner
+
+
+def adding_alone(seed: int) -> pd.DataFrame:
+    """A run's first 3000 steps if it sees 0-var problems alone, as many a step as there are on average in the mixture."""
+    config = TrainConfig(seed=seed, batch_size=146)
+    learner, rows = StudyLearner(config), []
+    law, sets = learner.population, evaluation_sets(learner.split)
+    learner.population = Population(law.task, forms(law.task, None, None), law.pairs)
+    while True:
+        right = {name: sets[name] for name in ("0-var train", "0-var add-restricted")}
+        found = {"ov2_mlp2_accuracy": ov2_mlp2_accuracy(learner.weights)} | accuracies(learner.weights, right)
+        rows.append({"seed": seed, "step": learner.step} | found)
+        if learner.step >= 3000:
+            return pd.DataFrame(rows)
+        for _ in range(100):
+            learner.advance()
+
+
+def alone() -> Files:
+    """Ten runs that see 0-var problems alone."""
+    rows = [once(ROOT / f"runs/alone/seed-{seed}.csv", lambda seed=seed: adding_alone(seed)) for seed in SEEDS]
+    return {"data/history/alone.csv": text_of(pd.concat(rows))}
 
 
 def state_of(seed: int, step: int) -> Path:
@@ -99,6 +123,19 @@ def of_other_seeds() -> Files:
             rows = branch(f"seed-{seed}-{name}.csv", delays.BRANCHES[name], seed, start, start + 1500)
             tables.append(rows.assign(branch=name, seed=seed))
     return {"data/history/waits-seeds.csv": text_of(pd.concat(tables)[["seed", "branch", "step", *delays.PLACES]])}
+
+
+def imposed() -> Files:
+    """Three branches of the seeds without self-reading, and five of `KEPT_IN`, each followed for 1500 steps."""
+    tables = []
+    for seed, start in delays.IMPOSED_AT.items():
+        for name, change in delays.IMPOSED.items():
+            if change.kept and seed not in delays.KEPT_IN:
+                continue
+            rows = branch(f"imposed-{seed}-{name}.csv", change, seed, start, start + 1500)
+            tables.append(rows.assign(branch=name, seed=seed))
+    columns = ["seed", "branch", "step", *delays.PLACES, *(f"{name} itself" for name in delays.LATE)]
+    return {"data/history/imposed.csv": text_of(pd.concat(tables)[columns])}
 
 
 def self_reading(seed: int) -> pd.DataFrame:
