@@ -229,7 +229,7 @@ DECIDE = {
     "theorem-step": lambda: theorem_step("step"),
     "theorem-descent": theorem_descent,
     "theorem-delivery": lambda: theorem_step("delivered, step"),
-    "theorem-own-start": lambda: theorem_step("own start 3"),
+    "theorem-own-start": lambda: theorem_step("own start"),
     "more-steps": more_steps,
     "wider-vanilla": wider_vanilla,
     "errors-of-a-blend": errors_of_a_blend,

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -103,10 +102,10 @@ def imposed(tokens: Tensor) -> dict:
     return {READ: lambda pattern: torch.where(last, equal, torch.where(number, before, pattern))}
 
 
-def from_operands(strength: float, _: Tensor) -> dict:
-    """Layer 2 at the theorem's own start, beside what its matrix adds: a score for the two operands, none for all else."""
+def from_operands(_: Tensor) -> dict:
+    """Layer 2 at the theorem's own start, beside what its matrix adds: a score of 3 for each operand, none for all else."""
     added = torch.zeros(task.length)
-    added[[task.left, task.right]] = strength
+    added[[task.left, task.right]] = 3
     return {SCORES: lambda scores: scores + added}
 
 
@@ -198,13 +197,12 @@ def start_row(w: Weights, laws: dict[str, Population], fresh: dict[str, Tensor])
     row["names: dimensions"] = (spread.sum().square() / spread.square().sum()).item()
     row["names: own largest by S"] = (m @ S @ m.T).argmax(1).eq(torch.arange(len(m))).sum().item()
     Q, plain = QK(w, 2), lambda tokens: {}
-    none, apart = torch.zeros_like(Q), back @ back.T
+    apart = back @ back.T
     steps = {"step": (Q, G, plain), "step along S": (Q, S, plain), "step apart": (Q, apart, plain)}
     steps |= {"delivered, step": (Q, None, imposed), "delivered, step along S": (Q, S, imposed)}
     steps["delivered, step apart"] = Q, apart, imposed
-    for strength in (1, 3, 6):
-        steps[f"own start {strength}"] = none, None, partial(from_operands, strength)
-    steps["delivered, own start 3"] = none, None, lambda tokens: imposed(tokens) | from_operands(3, tokens)
+    steps["own start"] = torch.zeros_like(Q), None, from_operands
+    steps["delivered, own start"] = torch.zeros_like(Q), None, lambda tokens: imposed(tokens) | from_operands(tokens)
     for name, (of, way, alter) in steps.items():
         way = descent_of_QK2(w, of, found, alter) if way is None else way
         row |= {f"{name}: {key}": value for key, value in step_along(w, of, way, held, other, alter).items()}
