@@ -350,6 +350,7 @@ DECIDE = {
     "theorem-step": lambda: theorem_step("step"),
     "theorem-descent": theorem_descent,
     "theorem-delivery": lambda: theorem_step("delivered, step"),
+    "theorem-own-start": lambda: theorem_step("own start"),
     "more-steps": more_steps,
     "right-starts": right_starts,
     "matched-waves": matched_waves,

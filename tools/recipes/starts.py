@@ -28,8 +28,9 @@ from assign_add_lib.training import Run, descend, shipped_runs
 
 from .recipe import ROOT
 
-READ = "blocks.0.attn.hook_pattern"
+READ, SCORES = "blocks.0.attn.hook_pattern", "blocks.1.attn.hook_attn_scores"
 LENGTHS = [2.0**k for k in range(-8, 2)]  # of a step, over the norm of QK2
+LONGER = [*LENGTHS, 4.0, 8.0]
 
 
 def chosen_steps(study: Run) -> dict[str, int]:
@@ -101,10 +102,18 @@ def imposed(tokens: Tensor) -> dict:
     return {READ: lambda pattern: torch.where(last, equal, torch.where(number, before, pattern))}
 
 
+def from_operands(_: Tensor) -> dict:
+    """Layer 2 at the theorem's own start, beside what its matrix adds: a score of 3 for each operand, none for all else."""
+    added = torch.zeros(task.length)
+    added[[task.left, task.right]] = 3
+    return {SCORES: lambda scores: scores + added}
+
+
 def ranks(w: Weights, tokens: Tensor, alter: dict | None = None) -> Tensor:
-    """Whether the asked number has the largest layer-2 attention of all assigned numbers."""
-    A, which = run(w, tokens, alter or {}).attention(2)[:, -1], kinds(tokens)
-    return (A * which["asked number"]).sum(1) > (A * which["other numbers"]).amax(1)
+    """Whether the asked number has the largest layer-2 attention of all assigned numbers; of several largest, its part."""
+    A, assigned = run(w, tokens, alter or {}).attention(2)[:, -1], task.assigned_numbers(tokens)
+    first = assigned & (A == A.where(assigned, -1).amax(1, keepdim=True))
+    return (first & kinds(tokens)["asked number"]).sum(1) / first.sum(1)
 
 
 def state(w: Weights, problems: Batch) -> dict[str, float]:
@@ -122,42 +131,43 @@ def with_QK2(w: Weights, Q: Tensor) -> Weights:
     return w.replace(W_Q=W_Q, W_K=W_K)
 
 
-def step_along(w: Weights, direction: Tensor, held: Batch, other: Batch, layer_1: Callable[[Tensor], dict]) -> dict[str, float]:
-    """What a step along a direction for QK2 does on problems `other`, of the length with the lowest loss on `held`.
+def step_along(w: Weights, Q: Tensor, direction: Tensor, held: Batch, other: Batch, alter: Callable) -> dict[str, float]:
+    """What a step from Q along a direction does on problems `other`, of the length with the lowest loss on `held`.
 
-    Also that length over the norm of QK2, and the largest share ranked first at any length.  `layer_1` alters the network.
+    Also that length over the norm of QK2, and the most that any length wins of the share ranked first.
     """
-    Q, rankable = QK(w, 2), other.tokens[task.assigned_numbers(other.tokens).sum(1) >= 2]
-    tried = {length: with_QK2(w, Q + length * direction / direction.norm() * Q.norm()) for length in LENGTHS}
+    rankable, size = other.tokens[task.assigned_numbers(other.tokens).sum(1) >= 2], QK(w, 2).norm() / direction.norm()
+    tried = {length: with_QK2(w, Q + length * size * direction) for length in LONGER}
 
     def loss(length: float) -> float:
-        return cross_entropy(run(tried[length], held.tokens, layer_1(held.tokens)).logits, held.answers).item()
+        return cross_entropy(run(tried[length], held.tokens, alter(held.tokens)).logits, held.answers).item()
 
-    def ranked(each: Weights, size: int) -> float:
-        return share(ranks(each, rankable[:size], layer_1(rankable[:size])))
+    def ranked(each: Weights, tokens: Tensor = rankable) -> float:
+        return share(ranks(each, tokens, alter(tokens)))
 
-    best = min(LENGTHS, key=loss)
-    after = run(tried[best], other.tokens, layer_1(other.tokens)).answers == other.answers
-    row = {"length": best, "accuracy": share(after), "ranked": ranked(tried[best], len(rankable))}
-    return row | {"most ranked": max(ranked(each, 1000) for each in tried.values()), "before": ranked(w, len(rankable))}
+    best, before, some = min(LENGTHS, key=loss), with_QK2(w, Q), rankable[:2000]
+    after = run(tried[best], other.tokens, alter(other.tokens)).answers == other.answers
+    row = {"length": best, "accuracy": share(after), "ranked": ranked(tried[best]), "before": ranked(before)}
+    return row | {"most won": max(ranked(each, some) for each in tried.values()) - ranked(before, some)}
 
 
-def descent_of_QK2(w: Weights, problems: Batch, layer_1: Callable) -> Tensor:
-    """The direction of descent of the loss with respect to QK2 in a network that `layer_1` alters."""
+def descent_of_QK2(w: Weights, Q: Tensor, problems: Batch, alter: Callable) -> Tensor:
+    """The direction of descent of the loss with respect to a matrix Q for QK2 in a network that is altered."""
     with torch.enable_grad():
-        Q = QK(w, 2).requires_grad_()
+        Q = Q.clone().requires_grad_()
         for tokens, answers in zip(*(each.split(1000) for each in problems)):
-            cross_entropy(run(with_QK2(w, Q), tokens, layer_1(tokens)).logits, answers).backward()
+            cross_entropy(run(with_QK2(w, Q), tokens, alter(tokens)).logits, answers).backward()
     return -Q.grad
 
 
 def trained(w: Weights, law: Population, which: str, steps: int = 25) -> Weights:
-    """A network after steps of AdamW on 1-var problems, on layer 2's W_Q and W_K (`QK2`), on the `rest`, or on `all`."""
+    """A network after steps of AdamW on 1-var problems, on `all` weights, one layer's W_Q and W_K, or `rest`, all but QK2."""
     w, draw = w.trainable(), torch.Generator().manual_seed(25)
-    own = {name: getattr(w, name)[1].detach().clone().requires_grad_() for name in ("W_Q", "W_K")}
-    rest = [value for name, value in w.tensors().items() if name not in own]
-    first = {name: getattr(w, name)[0].detach().clone().requires_grad_() for name in own}
-    parts = [*own.values()] * (which != "rest") + [*rest, *first.values()] * (which != "QK2")
+    both = {name: [layer.detach().clone().requires_grad_() for layer in getattr(w, name)] for name in ("W_Q", "W_K")}
+    first, own = ({name: each[layer] for name, each in both.items()} for layer in (0, 1))
+    others = [value for name, value in w.tensors().items() if name not in own]
+    parts = {"QK2": [own], "QK1": [first], "rest": [first], "all": [own, first]}[which]
+    parts = [value for part in parts for value in part.values()] + others * (which in ("rest", "all"))
 
     def now() -> Weights:
         return w.replace(**{name: torch.stack([first[name], own[name]]) for name in own})
@@ -186,13 +196,17 @@ def start_row(w: Weights, laws: dict[str, Population], fresh: dict[str, Tensor])
     spread = torch.linalg.svdvals(m).square()
     row["names: dimensions"] = (spread.sum().square() / spread.square().sum()).item()
     row["names: own largest by S"] = (m @ S @ m.T).argmax(1).eq(torch.arange(len(m))).sum().item()
-    delivered = descent_of_QK2(w, found, imposed)
-    steps = {"step": (G, lambda tokens: {}), "step along S": (S, lambda tokens: {})}
-    steps |= {"delivered, step": (delivered, imposed), "delivered, step along S": (S, imposed)}
-    steps |= {"step apart": (back @ back.T, lambda tokens: {}), "delivered, step apart": (back @ back.T, imposed)}
-    for name, (direction, layer_1) in steps.items():
-        row |= {f"{name}: {key}": value for key, value in step_along(w, direction, held, other, layer_1).items()}
-    after = {"before": w} | {f"25 on {which}": trained(w, law, which) for which in ("QK2", "rest", "all")}
+    Q, plain = QK(w, 2), lambda tokens: {}
+    apart = back @ back.T
+    steps = {"step": (Q, G, plain), "step along S": (Q, S, plain), "step apart": (Q, apart, plain)}
+    steps |= {"delivered, step": (Q, None, imposed), "delivered, step along S": (Q, S, imposed)}
+    steps["delivered, step apart"] = Q, apart, imposed
+    steps["own start"] = torch.zeros_like(Q), None, from_operands
+    steps["delivered, own start"] = torch.zeros_like(Q), None, lambda tokens: imposed(tokens) | from_operands(tokens)
+    for name, (of, way, alter) in steps.items():
+        way = descent_of_QK2(w, of, found, alter) if way is None else way
+        row |= {f"{name}: {key}": value for key, value in step_along(w, of, way, held, other, alter).items()}
+    after = {"before": w} | {f"25 on {which}": trained(w, law, which) for which in ("QK2", "QK1", "rest", "all")}
     for name, each in after.items():
         row |= {f"{name}: {key}": value for key, value in state(each, other).items()}
     return row
