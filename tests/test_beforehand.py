@@ -202,6 +202,7 @@ DECIDE = {
     "order-of-lessons": lambda: matters("reversed", "one-line"),
     "number-of-tasks": number_of_tasks,
     "rectangles": lambda: matters("random tasks"),
+    **dict.fromkeys(("paper-decay", "plain-tasks", "one-rule", "skill-three"), lambda: "open"),
     "helped": lambda: branches(["helped"], MODULO),
     "nothing-helped": lambda: branches(["numbers", "unchanged"], MODULO),
     "fixed": lambda: branches(["fixed"], MODULO + LINKS),
@@ -210,6 +211,7 @@ DECIDE = {
     "names-links": lambda: branches(["names"], LINKS),
     "unchanged": lambda: branches(["unchanged"], SUBTRACTION + LINKS),
     "sign": lambda: branches(["sign"], MODULO + LINKS + SUBTRACTION, but=["subtraction-2"]),
+    "nothing-changes": lambda: "open",
 }
 
 
