@@ -88,8 +88,9 @@ class RuleConfig(Config):
     @property
     def name(self) -> str:
         """What the run is called: plan, depth, numbers, tasks, a weight decay of its own, and seed."""
-        other = "-random" * (self.way == "random") + f"-decay-{self.weight_decay:g}" * (self.weight_decay != RuleConfig.weight_decay)
-        return f"{self.plan}-depth-{self.depth}-p-{self.p}-tasks-{self.tasks}{other}-{self.seed}"
+        random, decay = "-random" * (self.way == "random"), self.weight_decay
+        decayed = f"-decay-{decay:g}" * (decay != RuleConfig.weight_decay)
+        return f"{self.plan}-depth-{self.depth}-p-{self.p}-tasks-{self.tasks}{random}{decayed}-{self.seed}"
 
     def draw_split(self) -> Split:
         """The tasks and inputs of training."""
