@@ -17,8 +17,9 @@ from assign_add_lib.companions.rules import data, seeds, solvers
 from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.companions.rules.training import SHOTS
 from assign_add_lib.engine.manifest import shipped_file
-from assign_add_lib.laboratory.analysis import comes
-from assign_add_lib.laboratory.training import load_world_run
+from assign_add_lib.laboratory import SEEDS, read_plan, shipped_plans
+from assign_add_lib.laboratory.analysis import MEASURES, comes
+from assign_add_lib.laboratory.training import StudyRun, load_world_run
 from assign_add_lib.model import run
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.systems import SYSTEMS
@@ -182,6 +183,27 @@ def split_doubles():
     return f"{WORDS[held]} of ten" if held >= 9 else "not shown"
 
 
+
+def passed_unchanged(prediction):
+    """Whether the study's own runs bear a prediction out; no if they have no such problems."""
+    try:
+        values = [MEASURES[prediction.measure](StudyRun(f"seed-{seed}"), prediction.of) for seed in SEEDS]
+    except (KeyError, ValueError):
+        return False
+    return sum(map(prediction.holds, values)) >= prediction.seeds
+
+
+def nothing_changes():
+    decided = pd.read_csv(shipped_file("laboratory.csv"), index_col=["world", "prediction"])
+    kinds = {"held": [], "not held": [], "undecided": []}
+    for plan in map(read_plan, sorted(set(shipped_plans()) - {"study"})):
+        verdicts = plan.verdicts(decided.loc[plan.name, [f"seed-{n}" for n in SEEDS]].set_axis(SEEDS, axis=1))
+        for each in plan.predictions:
+            kinds[verdicts[each.name].split(",")[0]].append(each)
+    held, fell = (sum(map(passed_unchanged, kinds[which])) / len(kinds[which]) for which in ("held", "not held"))
+    return "less than the fallen" if fell < held and held >= 0.5 else "little, as the fallen" if held >= 0.5 else "not little"
+
+
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
 DECIDE = {
     "threshold": threshold,
@@ -211,7 +233,7 @@ DECIDE = {
     "names-links": lambda: branches(["names"], LINKS),
     "unchanged": lambda: branches(["unchanged"], SUBTRACTION + LINKS),
     "sign": lambda: branches(["sign"], MODULO + LINKS + SUBTRACTION, but=["subtraction-2"]),
-    "nothing-changes": lambda: "open",
+    "nothing-changes": nothing_changes,
 }
 
 
