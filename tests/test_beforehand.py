@@ -20,12 +20,14 @@ from assign_add_lib.companions.reasoning import mechanism
 from assign_add_lib.companions.reasoning import seeds as reasoning_seeds
 from assign_add_lib.companions.reasoning.model import RIGHT_STARTS
 from assign_add_lib.companions.reasoning.training import TOKENS_PASS, ArmRun, answers
-from assign_add_lib.companions.rules import data, seeds, solvers
+from assign_add_lib.companions.rules import analysis, data, seeds, solvers
 from assign_add_lib.companions.rules import tables as rules
-from assign_add_lib.companions.rules.training import SHOTS
+from assign_add_lib.companions.rules.model import EVERY
+from assign_add_lib.companions.rules.training import SHOTS, RuleConfig, load_rules
 from assign_add_lib.engine.manifest import shipped_file
-from assign_add_lib.laboratory.analysis import comes
-from assign_add_lib.laboratory.training import load_world_run
+from assign_add_lib.laboratory import SEEDS, read_plan, shipped_plans
+from assign_add_lib.laboratory.analysis import MEASURES, comes
+from assign_add_lib.laboratory.training import StudyRun, load_world_run
 from assign_add_lib.model import run
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.systems import SYSTEMS
@@ -35,6 +37,8 @@ from assign_add_lib.training import load_run, shipped_runs
 RULES = fixed_rules()
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 LEFT = (0.01, 0.03, 0.06, 0.3, 0.45, 0.6, 0.8, 0.99)  # values of r at which two seeds were not made yet
+
+DECAYED = RuleConfig(plan="plain-cosine", weight_decay=2.0, warm_up=550).name
 
 
 def share(found):
@@ -326,6 +330,81 @@ def theorem_descent():
     return ", ".join(at_starts(carries))
 
 
+def paper_decay():
+    """What the one run with the paper's decay and schedule says, where it is shipped."""
+    try:
+        run = load_rules(DECAYED)
+    except FileNotFoundError:
+        return "open"
+    seen, unseen = run.metrics.iloc[-1][["seen tasks", "unseen tasks"]]
+    asked = data.draw_set("unseen tasks", run.split, 2000, SHOTS, torch.Generator().manual_seed(1))
+    way = (unseen - 1 / 7) / (share(analysis.right(solvers.ratio_matching, asked)) - 1 / 7)
+    return (
+        "says nothing" if seen < 0.9 else "the recipe" if way >= 0.6 else "not alone" if unseen <= ends("plain") + 0.1 else "open"
+    )
+
+
+def one_rule(contexts=40):
+    """Whether plain networks answer a context of an unseen rule, asked all inputs of training, as one rule of training would."""
+    said = []
+    for seed in map(seeds.RuleSeed, seeds.SEEDS):
+        split, inputs = seed.split, data.all_pairs(7)[seed.split.shown]
+        inputs = inputs[(inputs != 0).any(1)]
+        given = seed.rows().at(slice(100, 100 + contexts))
+        rows = torch.cat([given.tokens[:, None, :24].expand(-1, len(inputs), -1), inputs.expand(contexts, -1, -1)], 2)
+        network = seed.run("plain").network().requires_grad_(False)
+        answers = network(rows.flatten(0, 1))[:, -1].argmax(1).view(contexts, 1, -1)
+        best = (answers == split.seen @ inputs.T % 7).double().mean(2).amax(1)
+        said.append("one rule" if best.median() >= 0.9 else "not one rule" if share(best >= 0.9) < 0.05 else "open")
+    return said[0] if len(set(said)) == 1 else "by seed"
+
+
+def skill_three():
+    """Whether the share of u + v in the stream passes one half at the MLP of layer 4, and whether this is needed."""
+    found = set()
+    for seed, arm in ((seeds.RuleSeed(2), "four layers"), (seeds.RuleSeed(0, 11), seeds.ELEVEN)):
+        p, split, network, around = seed.p, seed.split, seed.run(arm).network().requires_grad_(False), []
+        rows = data.draw_rows(40_000, 9, p, split.unseen, split.shown, torch.Generator().manual_seed(8))
+        one, other = data.line_of(rows.inputs[:, -3:-1], p).T
+        rows = rows.at(data.unmatched(rows) & (one != other) & (rows.inputs[:, -3:-1] != 0).flatten(1).all(1)).at(slice(6000))
+        (x1, y1), (x2, y2), (x, y) = rows.inputs[:, -3:].permute(1, 2, 0)
+        inverse, z = data.inverses(p)[(x1 * y2 - y1 * x2) % p], rows.answers
+        u, v = ((x * y2 - y * x2) * inverse * z[:, -3] % p, (x1 * y - y1 * x) * inverse * z[:, -2] % p)
+        for layer in network.layers:
+            layer.norm_mlp.register_forward_pre_hook(lambda module, given, of=around: of.append(given[0][:, -2]))
+            layer.down.register_forward_hook(lambda module, given, written, of=around: of.append(of[-1] + written[:, -2]))
+        whole = share(network(rows.tokens, EVERY)[:, -2].argmax(1) == z[:, -1])
+        there, which = (u * p + v).unique(return_inverse=True)
+        means = [torch.stack([stream[which == n].mean(0) for n in range(len(there))]) for stream in around]
+        shares = [analysis.between(each[None], (there // p + there) % p) for each in means]
+        first = next(place for place, each in enumerate(shares) if each >= 0.5)
+        network.layers[first // 2].down.register_forward_hook(lambda module, given, written: written.mean(0).expand_as(written))
+        left = share(network(rows.tokens, EVERY)[:, -2].argmax(1) == z[:, -1])
+        read = first % 2 and shares[first - 1] < 0.25 and left <= whole / 2
+        found.add("the last MLP" if read and first == len(shares) - 1 else "elsewhere")
+    return found.pop() if len(found) == 1 else "by network"
+
+
+def passed_unchanged(prediction):
+    """Whether the study's own runs bear a prediction out; no if they have no such problems."""
+    try:
+        values = [MEASURES[prediction.measure](StudyRun(f"seed-{seed}"), prediction.of) for seed in SEEDS]
+    except (KeyError, ValueError):
+        return False
+    return sum(map(prediction.holds, values)) >= prediction.seeds
+
+
+def nothing_changes():
+    decided = pd.read_csv(shipped_file("laboratory.csv"), index_col=["world", "prediction"])
+    kinds = {"held": [], "not held": [], "undecided": []}
+    for plan in map(read_plan, sorted(set(shipped_plans()) - {"study"})):
+        verdicts = plan.verdicts(decided.loc[plan.name, [f"seed-{n}" for n in SEEDS]].set_axis(SEEDS, axis=1))
+        for each in plan.predictions:
+            kinds[verdicts[each.name].split(",")[0]].append(each)
+    held, fell = (sum(map(passed_unchanged, kinds[which])) / len(kinds[which]) for which in ("held", "not held"))
+    return "less than the fallen" if fell < held and held >= 0.5 else "little, as the fallen" if held >= 0.5 else "not little"
+
+
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
 DECIDE = {
     "threshold": threshold,
@@ -363,6 +442,10 @@ DECIDE = {
     "order-of-lessons": lambda: matters("reversed", "one-line"),
     "number-of-tasks": number_of_tasks,
     "rectangles": lambda: matters("random tasks"),
+    "paper-decay": paper_decay,
+    "plain-tasks": lambda: "open",
+    "one-rule": one_rule,
+    "skill-three": skill_three,
     "helped": lambda: branches(["helped"], MODULO),
     "nothing-helped": lambda: branches(["numbers", "unchanged"], MODULO),
     "fixed": lambda: branches(["fixed"], MODULO + LINKS),
@@ -371,6 +454,7 @@ DECIDE = {
     "names-links": lambda: branches(["names"], LINKS),
     "unchanged": lambda: branches(["unchanged"], SUBTRACTION + LINKS),
     "sign": lambda: branches(["sign"], MODULO + LINKS + SUBTRACTION, but=["subtraction-2"]),
+    "nothing-changes": nothing_changes,
 }
 
 

@@ -51,6 +51,11 @@ def test_the_learning_rate_rises_while_the_run_warms_up():
         learner.advance()
         rates.append(learner.optimizer.param_groups[0]["lr"] / CONFIG.lr)
     assert rates == pytest.approx([0.2, 0.4, 0.6, 0.8, 1, 1, 1])
+    falling = RuleLearner(replace(CONFIG, plan="plain-cosine"))
+    for step, share in {2: 0.6, 5: 1, 22: 0.532, 40: 0.02}.items():
+        falling.step = step
+        falling.advance()
+        assert falling.optimizer.param_groups[0]["lr"] / CONFIG.lr == pytest.approx(share, abs=2e-4), step
 
 
 def test_a_batch_is_of_its_stage():
@@ -86,7 +91,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(whole, tmp_path):
 
 
 BAD = [
-    ({"plan": "circles"}, "plan must be one of plain, lines, reversed, one-line, not 'circles'"),
+    ({"plan": "circles"}, "plan must be one of plain, lines, reversed, one-line, plain-cosine, not 'circles'"),
     ({"way": "squares"}, "way must be one of rectangles, random, not 'squares'"),
     ({"p": 9}, "p must be a prime from 5 to 97, not 9"),
     ({"p": 3}, "p must be a prime from 5 to 97, not 3"),
@@ -112,3 +117,4 @@ def test_runs_are_named_by_what_distinguishes_them():
     assert config.name == "lines-depth-4-p-7-tasks-24-random-2"
     assert config.label(("tasks", "seed")) == config.name
     assert config.label(("tasks", "lr")) == f"{config.name}_lr-0.001"
+    assert replace(config, weight_decay=2.0).name == "lines-depth-4-p-7-tasks-24-random-decay-2-2"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ...engine.learner import Config, Learner
+from ...engine.learner import Config, ScheduledLearner
 from ...engine.runs import ModuleRun
 from .data import SETS, WAYS, Rows, Split, draw_rows, draw_set
 from .model import Network
@@ -33,7 +33,9 @@ PLANS = {
     "lines": (Stage(1, 3, 0.08), Stage(2, 6, 0.24), Stage(3, 9, 0.22), Stage(5, 12, 0.18), Stage(0, SHOTS, 0.28)),
     "reversed": (Stage(5, 12, 0.18), Stage(3, 9, 0.22), Stage(2, 6, 0.24), Stage(1, 3, 0.08), Stage(0, SHOTS, 0.28)),
     "one-line": (Stage(1, 3, 0.32), Stage(0, SHOTS, 0.68)),
+    "plain-cosine": (Stage(0, SHOTS, 1.0),),
 }
+FALLING = ("plain-cosine",)  # plans under which the learning rate falls after the warm-up, as in the paper; else it stays
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,13 @@ class RuleConfig(Config):
     batch_size: int = 1800  # examples in a batch, whatever the shots of its rows
     lr: float = 1e-3
     weight_decay: float = 0.1
-    warm_up: int = 100  # steps in which the learning rate rises to lr, where it stays
+    warm_up: int = 100  # steps in which the learning rate rises to lr, where it stays, or falls: see FALLING
     clip: float = 1.0  # largest norm of the gradient
     std: float = 0.05  # of the initial weights; of those that write into the stream, divided by sqrt(2 depth)
     log_every: int = 500
     checkpoint_every: int = 11_000
 
-    told = ("plan", "depth", "p", "tasks", "way", "seed", "d_model", "steps", "checkpoint_every")
+    told = ("plan", "depth", "p", "tasks", "way", "seed", "d_model", "steps", "checkpoint_every", "weight_decay")
 
     def __post_init__(self):
         super().__post_init__()
@@ -85,9 +87,10 @@ class RuleConfig(Config):
 
     @property
     def name(self) -> str:
-        """What the run is called: plan, depth, numbers, tasks and seed."""
-        random = "-random" * (self.way == "random")
-        return f"{self.plan}-depth-{self.depth}-p-{self.p}-tasks-{self.tasks}{random}-{self.seed}"
+        """What the run is called: plan, depth, numbers, tasks, a weight decay of its own, and seed."""
+        random, decay = "-random" * (self.way == "random"), self.weight_decay
+        decayed = f"-decay-{decay:g}" * (decay != RuleConfig.weight_decay)
+        return f"{self.plan}-depth-{self.depth}-p-{self.p}-tasks-{self.tasks}{random}{decayed}-{self.seed}"
 
     def draw_split(self) -> Split:
         """The tasks and inputs of training."""
@@ -106,7 +109,7 @@ class RuleConfig(Config):
         return next((each for each, end in zip(stages, ends) if step < round(end * self.steps)), stages[-1])
 
 
-class RuleLearner(Learner):
+class RuleLearner(ScheduledLearner):
     """A run in progress."""
 
     metrics = ("loss", *SETS)
@@ -135,6 +138,8 @@ class RuleLearner(Learner):
 
     def update(self) -> None:
         """Clip the gradient, let the learning rate rise while the run warms up, and move the weights."""
+        if self.config.plan in FALLING:
+            return super().update()
         nn.utils.clip_grad_norm_(self.tensors.values(), self.config.clip)
         self.optimizer.param_groups[0]["lr"] = self.config.lr * min((self.step + 1) / self.config.warm_up, 1.0)
         self.optimizer.step()
