@@ -29,14 +29,19 @@ def test_course_and_evidence_keep_to_each_other():
             assert section.startswith("(") and PART.findall(section) == PARTS, section[:300]
 
 
-@pytest.fixture(scope="module")
-def asked():
-    """What the chapter asks for, line by line: a label, and the heading above it."""
+def asks(path):
+    """What a chapter asks for, line by line: a label, and the heading above it."""
     found, heading = [], ""
-    for line in (ROOT / f"{COURSE}.md").read_text("utf-8").splitlines():
+    for line in path.read_text("utf-8").splitlines():
         heading = line.removeprefix("## ") if line.startswith("## ") else heading
         found += [(label, heading) for label in re.findall(r"\{evidence\}`(.+?)`", line)]
     return found
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """What the chapter asks for."""
+    return asks(ROOT / f"{COURSE}.md")
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +59,16 @@ def test_links_lead_to_their_sections_and_back(asked, names):
     ]
     for label, back in zip(names, evidence.select(".asked-for"), strict=True):
         assert evidence.find(id=label)
-        places = [f"Chapter 5, {heading}" for each, heading in asked if each == label]
+        places = [
+            f"Chapter {int(path.stem[:2])}, {heading}"
+            for path in sorted((ROOT / "chapters").glob("*.md"))
+            for each, heading in asks(path)
+            if each == label
+        ]
         assert back.get_text() == f"Asked for by: {'; '.join(places)}"
-        anchors = {link["href"].partition("#")[2] for link in back.select("a")}
-        assert len(anchors) == len(places) and all(course.find(id=anchor) for anchor in anchors)
+        leading = [link["href"].removeprefix("../").partition("#") for link in back.select("a")]
+        assert len(leading) == len({*leading}) == len(places)
+        assert all(soup(page).find(id=anchor) for page, _, anchor in leading)
 
 
 def test_sections_have_the_number_of_the_file(names):
