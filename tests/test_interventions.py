@@ -86,6 +86,16 @@ def test_an_intervention_does_what_it_says(weights, alteration, site, change):
         torch.testing.assert_close(run(weights, TOKENS, alteration, whole=whole).logits, expected)
 
 
+def test_attention_of_other_problems_leaves_only_what_is_moved(weights):
+    """Attention kept, all is linear up to the neurons: half of two problems' streams makes half of what is moved."""
+    seen = run(weights, TOKENS, whole=True)
+    one, other = (run(weights, tokens, iv.attend_as(seen))["blocks.1.hook_resid_mid"] for tokens in (TOKENS, TOKENS.flip(0)))
+    torch.testing.assert_close(one, seen["blocks.1.hook_resid_mid"][:, -1:])
+    half = {"hook_embed": lambda held: (held + weights.W_E[TOKENS.flip(0)]) / 2}
+    both = run(weights, TOKENS, half | iv.attend_as(seen))["blocks.1.hook_resid_mid"]
+    torch.testing.assert_close(both, (one + other) / 2)
+
+
 def test_position_term_is_one_of_the_four(weights):
     w = weights
     QK1 = w.W_Q[0] @ w.W_K[0].T / math.sqrt(128)

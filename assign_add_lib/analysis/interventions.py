@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
 from ..circuits import QK, variable_identity
-from ..model import Alter, Weights, run, trace
+from ..model import Alter, Pass, Weights, run, trace
 from ..sampling import Batch
 from ..task import Task
 from .statistics import wilson
@@ -100,6 +100,11 @@ def make_uniform(layer: int, where: Tensor, without: Iterable[int] = ()) -> Alte
 def rows_from(layer: int, rows: Tensor) -> Alter:
     """Let each query attend as another one did: `rows` (batch, query) says which."""
     return {pattern_of(layer): lambda pattern: pattern.gather(2, rows[:, None, :, None].expand_as(pattern))}
+
+
+def attend_as(seen: Pass) -> Alter:
+    """Let every query of both layers attend as in another pass, `seen`, over as many problems."""
+    return {site: lambda held, was=seen[site]: was[:, :, -held.shape[2] :] for site in map(pattern_of, (1, 2))}
 
 
 def add_to_scores(layer: int, change: Tensor) -> Alter:
