@@ -364,9 +364,9 @@ def skill_three():
     found = set()
     for seed, arm in ((seeds.RuleSeed(2), "four layers"), (seeds.RuleSeed(0, 11), seeds.ELEVEN)):
         p, split, network, around = seed.p, seed.split, seed.run(arm).network().requires_grad_(False), []
-        rows = data.draw_rows(40_000, 9, p, split.unseen, split.shown, torch.Generator().manual_seed(8))
+        rows = data.draw_rows(20_000, 9, p, split.unseen, split.shown, torch.Generator().manual_seed(8))
         one, other = data.line_of(rows.inputs[:, -3:-1], p).T
-        rows = rows.at(data.unmatched(rows) & (one != other) & (rows.inputs[:, -3:-1] != 0).flatten(1).all(1)).at(slice(6000))
+        rows = rows.at(data.unmatched(rows) & (one != other) & (rows.inputs[:, -3:-1] != 0).flatten(1).all(1)).at(slice(3000))
         (x1, y1), (x2, y2), (x, y) = rows.inputs[:, -3:].permute(1, 2, 0)
         inverse, z = data.inverses(p)[(x1 * y2 - y1 * x2) % p], rows.answers
         u, v = ((x * y2 - y * x2) * inverse * z[:, -3] % p, (x1 * y - y1 * x) * inverse * z[:, -2] % p)
@@ -375,8 +375,14 @@ def skill_three():
             layer.down.register_forward_hook(lambda module, given, written, of=around: of.append(of[-1] + written[:, -2]))
         whole = share(network(rows.tokens, EVERY)[:, -2].argmax(1) == z[:, -1])
         there, which = (u * p + v).unique(return_inverse=True)
-        means = [torch.stack([stream[which == n].mean(0) for n in range(len(there))]) for stream in around]
-        shares = [analysis.between(each[None], (there // p + there) % p) for each in means]
+        of_sum = (there // p + there) % p
+        shares = []
+        for stream in around:  # of means by (u, v), whose squares are products of two halves, or chance would count
+            one, other = (torch.stack([half[cell == n].mean(0) for n in range(len(there))])
+                          for half, cell in ((stream[::2], which[::2]), (stream[1::2], which[1::2])))  # fmt: skip
+            one, other = one - one.mean(0), other - other.mean(0)
+            parts = [one[of_sum == s].mean(0) @ other[of_sum == s].mean(0) * (of_sum == s).sum() for s in range(p)]
+            shares.append((sum(parts) / (one * other).sum()).item())
         first = next(place for place, each in enumerate(shares) if each >= 0.5)
         network.layers[first // 2].down.register_forward_hook(lambda module, given, written: written.mean(0).expand_as(written))
         left = share(network(rows.tokens, EVERY)[:, -2].argmax(1) == z[:, -1])

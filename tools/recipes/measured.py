@@ -31,6 +31,7 @@ COMPANIONS = {  # names of the tables, where they lie, and what measures one
 }
 WORLDS = ROOT / "runs/laboratory"
 TUNED = ("arm", "given_code", "support", "seed", "weight_decay", "steps")  # what tells the runs of chapter 15's grid apart
+GRID = "companions/hypernetwork-grid.csv"
 
 
 def causal() -> Files:
@@ -114,7 +115,7 @@ def laboratory(*chosen: str) -> Files:
 
 
 def tuned() -> Files:
-    """How the runs of chapter 15's grid end, and those with the settings that it chose.
+    """How the runs of chapter 15's grid end, and those with the settings that it chose; those not below runs/ as they stand.
 
     `choosing` is the mean R^2 on 2000 tasks of the pairs of the connected support that its smaller one lacks.
     """
@@ -130,4 +131,6 @@ def tuned() -> Files:
             choosing = r_squared(answers(run.network(), tasks, config.given_code), tasks.queries[1]).mean().item()
         ends = run.metrics.iloc[-1][list(SETS)].to_dict() | {"choosing": choosing if left_out else math.nan}
         rows.append({name: getattr(config, name) for name in TUNED} | ends)
-    return {"data/companions/hypernetwork-grid.csv": text_of(pd.DataFrame(rows).sort_values(list(TUNED)), "%.6g")}
+    known = pd.read_csv(shipped_file(GRID))
+    table = pd.concat([pd.DataFrame(rows, columns=known.columns), known]).drop_duplicates(list(TUNED))
+    return {f"data/{GRID}": text_of(table.sort_values(list(TUNED)), "%.6g")}
