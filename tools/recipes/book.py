@@ -137,7 +137,7 @@ TABLE = [
         "histories", [f"data/history/seed-{each}.csv.bz2" for each in ("[0-9]", "42")], ["train-study", "runs"], 10, [histories]
     ),
     Recipe("history-again", ["data/history/seed-42-again.csv.bz2"], ["train-again"], 1, [history_again]),
-    Recipe("published", ["data/published.csv"], [], 5, [published], f"first: git clone --bare {SOURCE} runs/assign-and-add"),
+    Recipe("published", ["data/published.csv"], [], 2, [published], f"first: git clone --bare {SOURCE} runs/assign-and-add"),
     Recipe("adder-alone", ["data/history/alone.csv"], [], 4, [alone]),
     Recipe("late-variables", ["data/history/waits.csv"], [], 55, [of_seed_42]),
     Recipe("late-aside", ["data/history/waits-aside.csv"], [], 3, [aside]),

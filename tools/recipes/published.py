@@ -26,6 +26,13 @@ from .recipe import ROOT, Files, text_of
 SOURCE, COMMIT = "https://github.com/bexoo/assign-and-add", "d60c064bfa17e4e55f3753daf11e50d4cc764c1e"
 CLONE = ROOT / "runs/assign-and-add"
 STEPS = [*range(0, 40_000, 100), 40_000]
+NAMES = {  # our weights, and the parts of each in TransformerLens' names
+    "W_E": ["embed.W_E"],
+    "W_pos": ["pos_embed.W_pos"],
+    **{name: [f"blocks.{layer}.attn.{name}" for layer in (0, 1)] for name in ATTENTION},
+    **{name: [f"blocks.1.mlp.{name}"] for name in ("W_in", "W_out")},
+    "W_U": ["unembed.W_U"],
+}
 TENSOR, FLOATS = "torch._utils _rebuild_tensor_v2", "torch FloatStorage"
 
 
@@ -68,14 +75,14 @@ def read_state(content: bytes, name: str) -> dict[str, Tensor]:
 
 
 def weights_of(state: Mapping[str, Tensor]) -> Weights:
-    """The weights of a state dict with TransformerLens' names; ValueError where something that our network lacks is not zero."""
-    rest = {name: each for name, each in state.items() if not name.endswith("IGNORE")}
-    tensors = {"W_E": rest.pop("embed.W_E"), "W_pos": rest.pop("pos_embed.W_pos"), "W_U": rest.pop("unembed.W_U")}
-    tensors |= {name: torch.cat([rest.pop(f"blocks.{layer}.attn.{name}") for layer in (0, 1)]) for name in ATTENTION}
-    tensors |= {name: rest.pop(f"blocks.1.mlp.{name}") for name in ("W_in", "W_out")}
-    if other := [name for name, each in rest.items() if each.any()]:
+    """The weights of a state dict; ValueError where one of them is missing, or what our network lacks is not zero."""
+    parts = {name: [state.get(each) for each in theirs] for name, theirs in NAMES.items()}
+    if missing := [name for name, each in parts.items() if any(part is None for part in each)]:
+        raise ValueError(f"{missing[0]} is missing")
+    rest = state.keys() - {each for theirs in NAMES.values() for each in theirs}
+    if other := [name for name in sorted(rest) if state[name].any() and not name.endswith("IGNORE")]:
         raise ValueError(f"{other[0]} is not zero; our network has no such part")
-    return Weights(**tensors)
+    return Weights(**{name: torch.cat(each) for name, each in parts.items()})
 
 
 def own_split() -> Split:
