@@ -4,6 +4,7 @@ A measure is a function of one `Subject`, or of one `Sweep`; those that take a p
 """
 
 import math
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import pandas as pd
@@ -22,6 +23,15 @@ from ..model import Weights, trace
 from ..sampling import evaluation_populations, evaluation_sets, lay_out
 from ..task import Split, Task
 from ..training import Run
+
+
+def places_of(split: Split) -> dict[str, list[str]]:
+    """The places of variables, `trained` and `untrained`, by the names of their columns in the history."""
+    named = {"trained": [], "untrained": []}
+    for side, allowed in (("left", split.variables("left")), ("right", split.variables("right"))):
+        for index, name in enumerate(split.task.variable_names):
+            named["trained" if index in allowed else "untrained"].append(f"{name} {side}")
+    return named
 
 
 class Subject:
@@ -51,12 +61,8 @@ class Subject:
 
     @cached_property
     def places(self) -> dict[str, list[str]]:
-        """The 24 places of variables, `trained` and `untrained`, by the names of their columns in the history."""
-        named = {"trained": [], "untrained": []}
-        for side, allowed in (("left", self.split.variables("left")), ("right", self.split.variables("right"))):
-            for index, name in enumerate(self.task.variable_names):
-                named["trained" if index in allowed else "untrained"].append(f"{name} {side}")
-        return named
+        """The 24 places of variables, as `places_of` names them."""
+        return places_of(self.split)
 
     def arrival(self, name: str, level: float) -> float:
         """The arrival of a column of the metrics at a level, infinite where it never comes."""
@@ -162,20 +168,24 @@ def adder_alone(run: Subject) -> float:
     return abs(run.arrival("ov2_mlp2_accuracy", 0.9) - _step(alone))
 
 
-def constant_parts(run: Subject, before: int = 0) -> pd.Series:
-    """Of the layer-1 attention of `=` on the two operands of a 1-var problem, the constant's part, by trained place.
+def constant_part(score: Mapping[str, float], task: Task, places: Iterable[str]) -> pd.Series:
+    """Of the layer-1 attention of `=` on the two operands of a 1-var problem, the constant's part, by place of the variable.
 
-    At the last measured step before the first spike, or `before` steps earlier, from the scores in the history; the constant
-    is a number of mean score.
+    From scores as `history.equal_scores` gives them; the constant is a number of mean score.
     """
-    score, task = run.history["score"].loc[: run.first_spike - before].iloc[-1], run.task
     left, right = score[f"position {task.left}"], score[f"position {task.right}"]
     shares = {}
-    for place in run.places["trained"]:
+    for place in places:
         name, side = place.split()
         variable, number = (left, right) if side == "left" else (right, left)
         shares[place] = 1 / (1 + math.exp(variable + score[name] - number - score["numbers"]))
     return pd.Series(shares)
+
+
+def constant_parts(run: Subject, before: int = 0) -> pd.Series:
+    """The `constant_part` in each trained place at the last measured step before the first spike, or `before` steps earlier."""
+    score = run.history["score"].loc[: run.first_spike - before].iloc[-1]
+    return constant_part(score, run.task, run.places["trained"])
 
 
 def constant_before_the_spike(run: Subject) -> float:

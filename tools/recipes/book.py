@@ -6,6 +6,7 @@ from functools import partial
 from .branches import alone, aside, imposed, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import causal, companion, histories, history_again, laboratory, numbers_known, tuned
 from .pictures import introduction, pictures
+from .published import SOURCE, published
 from .recipe import Recipe
 from .runs import metrics, seeds, ship, sweeps
 from .theory import theorem
@@ -136,6 +137,7 @@ TABLE = [
         "histories", [f"data/history/seed-{each}.csv.bz2" for each in ("[0-9]", "42")], ["train-study", "runs"], 10, [histories]
     ),
     Recipe("history-again", ["data/history/seed-42-again.csv.bz2"], ["train-again"], 1, [history_again]),
+    Recipe("published", ["data/published.csv"], [], 2, [published], f"first: git clone --bare {SOURCE} runs/assign-and-add"),
     Recipe("adder-alone", ["data/history/alone.csv"], [], 4, [alone]),
     Recipe("late-variables", ["data/history/waits.csv"], [], 55, [of_seed_42]),
     Recipe("late-aside", ["data/history/waits-aside.csv"], [], 3, [aside]),
