@@ -75,10 +75,10 @@ TABLE = [
         f"sweep runs/near-tenth --r 0.099,0.101 --seed 1 {SPARSE}",
         note="on a cluster: the same lines with --backend dask --scheduler ADDRESS",
     ),
-    training("train-reasoning", 611, "sweep reasoning runs/reasoning --book"),
     training(
-        "train-right-starts",
-        20,
+        "train-reasoning",
+        631,
+        "sweep reasoning runs/reasoning --book",
         "sweep reasoning runs/right-starts --arm right-starts --seed 0 --steps 16000 --checkpoint-every 16000",
     ),
     training("train-hypernetwork", 90, "sweep hypernetwork runs/hypernetwork --book"),
@@ -109,8 +109,8 @@ TABLE = [
         ("study", ["study/seed-[1-8]"]),
     ),
     *(
-        shipping(f"{name}-runs", f"train-{name}", f"data/companions/{name}/*", (name, [f"{name}/*-[012]"]))
-        for name in ("reasoning", "hypernetwork")
+        shipping(f"{name}-runs", f"train-{name}", f"data/companions/{name}/*", (name, [f"{name}/*-[012]", *more]))
+        for name, more in (("reasoning", ["right-starts/*-0"]), ("hypernetwork", []))
     ),
     shipping(
         "rules-runs",
