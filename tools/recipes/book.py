@@ -27,9 +27,19 @@ GRID_OF_ARMS = [  # with 8000 steps, the better decay of those with 3000
         (f"--arm {ARMS_TOLD}", 3000, "0,0.3,1"),
         ("--arm hypernetwork,vanilla,mlp", 3000, "0,0.3,1"),
         (f"--arm {ARMS_TOLD}", 8000, "0,1"),
+        ("--arm hypernetwork", 8000, "0,0.3"),
+        ("--arm vanilla,mlp", 8000, "0,1"),
     )
 ]
-GRID_OF_ARMS += [f"sweep hypernetwork runs/hypernetwork-grid-final-8000 --arm {ARMS_TOLD} --weight-decay 1 --seed 0-2"]
+GRID_OF_ARMS += [  # what each chose
+    f"sweep hypernetwork runs/hypernetwork-grid-final-{steps} {arm} --weight-decay {decay} --steps {steps} --seed 0-2"
+    for arm, steps, decay in (
+        (f"--arm {ARMS_TOLD}", 8000, 1),
+        ("--arm hypernetwork", 8000, 0),
+        ("--arm vanilla", 3000, 1),
+        ("--arm mlp", 8000, 1),
+    )
+]
 MOST_WORLDS = "one-layer half-width no-two-variables modulus-60 modulus-29 multiplication three-operands chain-two-layers"
 MOST_WORLDS = [*MOST_WORLDS.split(), "chain-three-layers"]  # of which seed 0 is shipped with its weights
 WITH_WEIGHTS = ["subtraction-[012]", "more-variables-[012]", "subtraction-two-heads-[02]", *(f"{each}-0" for each in MOST_WORLDS)]
@@ -82,7 +92,7 @@ TABLE = [
         "sweep reasoning runs/right-starts --arm right-starts --seed 0 --steps 16000 --checkpoint-every 16000",
     ),
     training("train-hypernetwork", 90, "sweep hypernetwork runs/hypernetwork --book"),
-    training("train-hypernetwork-grid", 30, *GRID_OF_ARMS),
+    training("train-hypernetwork-grid", 110, *GRID_OF_ARMS),
     training(
         "train-rules",
         820,
