@@ -80,3 +80,11 @@ def test_the_pairs_and_places_are_the_studys():
     split = published.own_split()
     assert split.train_pairs.sum() == 2436 and (split.never_right, split.never_left) == ((0, 1), (10, 11))
     assert [published.checkpoint(step)[12:] for step in (5300, 40_000)] == ["checkpoint_step_5301.pth", "model_state_dict.pth"]
+
+
+def test_the_batch_of_the_measures_has_all_variables_in_all_places():
+    tokens = published.own_batch().tokens
+    variables = [tokens[:, side] - published.STUDY.first_variable for side in (published.STUDY.left, published.STUDY.right)]
+    assert all({*range(12)} == {each for each in side.tolist() if each >= 0} for side in variables)
+    assert not (tokens[:, [13, 14]] >= published.STUDY.first_variable).all(1).any()
+    assert all(140 <= (side >= 0).sum() <= 200 for side in variables)

@@ -16,9 +16,9 @@ from torch import Tensor
 from assign_add_lib.analysis.fourier import fit_neurons, number_table
 from assign_add_lib.analysis.history import equal_scores
 from assign_add_lib.claims.subjects import constant_part, places_of
-from assign_add_lib.measures import accuracies, progress_measures
-from assign_add_lib.model import ATTENTION, Weights
-from assign_add_lib.sampling import diagnostic_batch, evaluation_sets
+from assign_add_lib.measures import accuracies, attn_l1_equal_to_operands, attn_l2_equal_to_values, progress_measures
+from assign_add_lib.model import ATTENTION, Weights, trace
+from assign_add_lib.sampling import Batch, Population, diagnostic_batch, evaluation_populations, evaluation_sets, forms
 from assign_add_lib.task import STUDY, Split
 
 from .recipe import ROOT, Files, text_of
@@ -95,17 +95,38 @@ def own_split() -> Split:
     return Split(STUDY, train_pairs, drawn.never_right, drawn.never_left)
 
 
+def own_batch(size: int = 512) -> Batch:
+    """The law of the batch of the study's progress measures: the three forms equally often, with all variables and all pairs."""
+    some, n = range(STUDY.n_variables), STUDY.n_numbers
+    law = len(some) * forms(STUDY, None, None) + forms(STUDY, some, None) + forms(STUDY, None, some)
+    return Population(STUDY, law, torch.ones(n, n, dtype=torch.bool)).sample(size, torch.Generator().manual_seed(3))
+
+
+def reading(weights: Weights, batch: Batch, sums: Batch) -> dict[str, float]:
+    """What `=` reads: the measures of routing that depend on the batch, and layer 2's attention in sums of typed numbers."""
+    seen, typed = trace(weights, batch.tokens), trace(weights, sums.tokens)
+    sides = {"left": STUDY.left, "right": STUDY.right}
+    return {
+        "attn_l1_equal_to_operands, all places": attn_l1_equal_to_operands(seen, batch.tokens, STUDY),
+        "attn_l2_equal_to_values, all places": attn_l2_equal_to_values(seen, batch.tokens, STUDY),
+        "attn_l2_equal_to_values, 0-var": attn_l2_equal_to_values(typed, sums.tokens, STUDY),
+        **{f"layer 2, 0-var, {side}": typed.pattern[:, 1, STUDY.last, at].mean().item() for side, at in sides.items()},
+    }
+
+
 @torch.no_grad()
 def published() -> Files:
-    """Accuracies, progress measures, what `=` reads of two operands, and waves of neurons, at every published step."""
+    """Accuracies, progress measures, what `=` reads, and waves of neurons, at every published step."""
     split, rows = own_split(), {}
-    sets, batch = evaluation_sets(split), diagnostic_batch(split)
+    sets, batch, theirs = evaluation_sets(split), diagnostic_batch(split), own_batch()
+    sums = evaluation_populations(split)["0-var train"].sample(500, torch.Generator().manual_seed(1))
     for step in STEPS:
         weights = weights_of(read_state(published_file(checkpoint(step)), checkpoint(step)))
         part = constant_part(equal_scores(weights), STUDY, places_of(split)["trained"])
         h = number_table(weights) @ weights.W_in
         share = fit_neurons(h[:, None] + h).share
         rows[step] = accuracies(weights, sets) | progress_measures(weights, batch)
+        rows[step] |= reading(weights, theirs, sums)
         rows[step] |= {f"constant, variable {side}": part.filter(like=side).mean() for side in ("left", "right")}
         rows[step] |= {"best neuron": share.max().item(), "typical neuron": share.max(0).values.median().item()}
         rows[step] |= {"neuron of frequency 11": share[11].argmax().item(), "its share": share[11].max().item()}
