@@ -436,6 +436,7 @@ DECIDE = {
     "theorem-descent": theorem_descent,
     "theorem-delivery": lambda: theorem_step("delivered, step"),
     "theorem-own-start": lambda: theorem_step("own start"),
+    "theorem-small-outputs": lambda: "open",
     "more-steps": more_steps,
     "right-starts": right_starts,
     "matched-waves": matched_waves,
