@@ -534,12 +534,13 @@ def test_a_start_is_measured_again():
     assert torch.equal(alone.W_E, w.W_E) and not torch.equal(alone.W_K[1], w.W_K[1])
 
     sides = theory.load_table("beside").set_index(["run", "step"]).loc[("seed-42", 2200)]
-    assert beside.by_side(w, other.tokens) == pytest.approx(sides.filter(like="variable ").drop(list(row), errors="ignore"), abs=1e-3)
+    by_side = beside.by_side(w, other.tokens)
+    assert by_side == pytest.approx(sides[list(by_side)].to_dict(), abs=1e-3)
     choice = other.tokens[Task().assigned_numbers(other.tokens).sum(1) >= 2]
     stream = run(w, choice)["blocks.1.hook_resid_pre"]
     assert beside.first(beside.scored(stream, QK(w, 2)), choice) == pytest.approx(row["before: ranked"], abs=1e-3)
-    own, Q = moved_names(w), QK(w, 2)
-    assert beside.most_won(w, stream[:2000], choice[:2000])(own.T @ own) == pytest.approx(sides["step S: most won"], abs=1e-3)
+    m, won = theory.moved_names(w), beside.most_won(w, stream[:2000], choice[:2000])
+    assert won(m.T @ m) == pytest.approx(sides["step S: most won"], abs=1e-3)
 
 
 def test_drawn_curves_are_the_tables():

@@ -97,7 +97,10 @@ def beside() -> Iterator[dict]:
             yield row | row_of(study.weights(step), evaluation_populations(study.split))
     metrics = pd.read_csv(shipped_file("published.csv"), index_col="step")
     second = phase_spans(metrics, task)[1][1]
-    steps = {"addition learned": arrival(metrics["0-var train"], 0.99), "end of phase 1": metrics.index[metrics.index < second][-1]}
+    steps = {
+        "addition learned": arrival(metrics["0-var train"], 0.99),
+        "end of phase 1": metrics.index[metrics.index < second][-1],
+    }
     for start, step in (steps | {"figure 8": FIGURE_8}).items():
         w = weights_of(read_state(published_file(checkpoint(step)), checkpoint(step)))
         yield {"run": "published", "start": start, "step": step} | row_of(w, evaluation_populations(own_split()))
