@@ -322,6 +322,18 @@ def theorem_step(way):
     return ", ".join(at_starts(lambda of: of[f"{way}: ranked"] - of[f"{way}: before"] >= 0.1))
 
 
+def theorem_small_outputs():
+    """At the end of phase 1, then where addition is learned; both again with names delivered."""
+    table, words = load_table("beside").query("run != 'published'").set_index("start"), []
+    for names in ("", "delivered, "):
+        small, as_it_is = table[f"{names}own start, small: ranked"], table[f"{names}own start: ranked"]
+        met = (small >= table["chance"] + 0.1) & (small >= as_it_is + 0.1)
+        for start in ("end of phase 1", "addition learned"):
+            assert len(met[start]) == 10 and (small[start] >= 0.9).sum() < 9
+            words.append("yes" if met[start].sum() >= 9 else "no" if met[start].sum() <= 1 else "open")
+    return "{}, {}; {}, {}".format(*words)
+
+
 def theorem_descent():
     def carries(of):
         gain = {which: of[f"25 on {which}: accuracy"] - of["before: accuracy"] for which in ("QK2", "all")}
@@ -436,6 +448,7 @@ DECIDE = {
     "theorem-descent": theorem_descent,
     "theorem-delivery": lambda: theorem_step("delivered, step"),
     "theorem-own-start": lambda: theorem_step("own start"),
+    "theorem-small-outputs": theorem_small_outputs,
     "more-steps": more_steps,
     "right-starts": right_starts,
     "matched-waves": matched_waves,

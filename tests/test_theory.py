@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from recipes import starts
+from recipes import beside, starts
 from worlds import rng
 
 from assign_add_lib import Task, last_logits, load_run, theory
@@ -532,6 +532,15 @@ def test_a_start_is_measured_again():
     alone = starts.trained(w, laws["1-var train"], "QK2", steps=1)
     assert torch.equal(rest.W_Q[1], w.W_Q[1]) and not torch.equal(rest.W_Q[0], w.W_Q[0])
     assert torch.equal(alone.W_E, w.W_E) and not torch.equal(alone.W_K[1], w.W_K[1])
+
+    sides = theory.load_table("beside").set_index(["run", "step"]).loc[("seed-42", 2200)]
+    by_side = beside.by_side(w, other.tokens)
+    assert by_side == pytest.approx(sides[list(by_side)].to_dict(), abs=1e-3)
+    choice = other.tokens[Task().assigned_numbers(other.tokens).sum(1) >= 2]
+    stream = run(w, choice)["blocks.1.hook_resid_pre"]
+    assert beside.first(beside.scored(stream, QK(w, 2)), choice) == pytest.approx(row["before: ranked"], abs=1e-3)
+    m, won = theory.moved_names(w), beside.most_won(w, stream[:2000], choice[:2000])
+    assert won(m.T @ m) == pytest.approx(sides["step S: most won"], abs=1e-3)
 
 
 def test_drawn_curves_are_the_tables():

@@ -164,6 +164,14 @@ TABLE = [
             ("starts", 6, ["train-study", "runs"]),
         )
     ),
+    Recipe(
+        "theorem-beside",
+        ["data/theory/beside.csv"],
+        ["train-study", "runs"],
+        6,
+        [partial(theorem, "beside")],
+        f"first: git clone --bare {SOURCE} runs/assign-and-add",
+    ),
     *(
         Recipe(name, [f"data/companions/{name}-tables/{which}"], [f"{name}-runs"], each, [partial(companion, name)], parts=True)
         for name, which, each in (("reasoning", "*", 90), ("hypernetwork", "*", 4), ("rules", "[!n]*", 34))

@@ -151,12 +151,12 @@ def step_along(w: Weights, Q: Tensor, direction: Tensor, held: Batch, other: Bat
     return row | {"most won": max(ranked(each, some) for each in tried.values()) - ranked(before, some)}
 
 
-def descent_of_QK2(w: Weights, Q: Tensor, problems: Batch, alter: Callable) -> Tensor:
-    """The direction of descent of the loss with respect to a matrix Q for QK2 in a network that is altered."""
+def descent_of_QK2(w: Weights, Q: Tensor, problems: Batch, alter: Callable, scale: float = 1) -> Tensor:
+    """The direction of descent of the loss, of logits times `scale`, by a matrix Q for QK2 in a network that is altered."""
     with torch.enable_grad():
         Q = Q.clone().requires_grad_()
         for tokens, answers in zip(*(each.split(1000) for each in problems)):
-            cross_entropy(run(with_QK2(w, Q), tokens, alter(tokens)).logits, answers).backward()
+            cross_entropy(scale * run(with_QK2(w, Q), tokens, alter(tokens)).logits, answers).backward()
     return -Q.grad
 
 

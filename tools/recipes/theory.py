@@ -1,4 +1,4 @@
-"""Chapter 13: many starts, batches, random embeddings, and the measured start."""
+"""Chapter 13: many starts, batches, random embeddings, the measured start, and what was asked of it later."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ import torch
 
 from assign_add_lib.theory import sweeps
 
+from .beside import beside
 from .recipe import Files, text_of
 from .starts import starts
 
@@ -52,6 +53,6 @@ def embeddings() -> Iterator[dict]:
 
 @torch.no_grad()
 def theorem(name: str) -> Files:
-    """One of the four tables, by the name of what yields its rows."""
-    rows = {"steps": steps, "batches": batches, "embeddings": embeddings, "starts": starts}[name]()
-    return {f"data/theory/{name}.csv": text_of(pd.DataFrame(rows))}
+    """One of the five tables, by the name of what yields its rows."""
+    makers = {"steps": steps, "batches": batches, "embeddings": embeddings, "starts": starts, "beside": beside}
+    return {f"data/theory/{name}.csv": text_of(pd.DataFrame(makers[name]()))}
