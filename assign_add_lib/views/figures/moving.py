@@ -1,0 +1,30 @@
+"""Still pictures of the things to move: what a page shows on paper, and until scripts run."""
+
+import math
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from .style import BLUE, GREEN, GREY, VERMILION, WIDTH, legible
+
+
+def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
+    """Draw a clock for each frequency k of ks, round which N numbers run k times, with hands for x, y and their sum."""
+    columns = min(len(ks), 5)
+    rows = math.ceil(len(ks) / columns)
+    figure, faces = plt.subplots(rows, columns, figsize=(WIDTH, 1.55 * rows), squeeze=False)
+    hands = (("x", x, 0.6, BLUE, "--", 1.8), ("y", y, 0.75, GREEN, ":", 1.8), ("x+y", (x + y) % N, 1, VERMILION, "-", 2.6))
+    for face, k in zip(faces.flat, ks):
+        face.add_patch(plt.Circle((0, 0), 1, fill=False, edgecolor=GREY, linewidth=1))
+        for name, number, length, colour, line, width in hands:
+            angle = 2 * math.pi * k * number / N
+            tip = length * math.sin(angle), length * math.cos(angle)
+            face.plot([0, tip[0]], [0, tip[1]], line, color=colour, linewidth=width, solid_capstyle="round")
+            place = (1.2 if name == "x+y" else length - 0.22) / length
+            face.text(place * tip[0], place * tip[1], name, ha="center", va="center", color=legible(colour), fontsize=8.5)
+        face.set_title("once round" if k == 1 else f"{k} times round", loc="center", fontsize=8.5)
+    for face in faces.flat:
+        face.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
+        face.set_axis_off()
+    return figure
