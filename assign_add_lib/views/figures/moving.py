@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 
-from .style import BLUE, GREEN, GREY, VERMILION, WIDTH, legible
+from .style import BLUE, GREEN, GREY, INK, VERMILION, WIDTH, legible
 
 
 def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
@@ -27,4 +28,20 @@ def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
     for face in faces.flat:
         face.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
         face.set_axis_off()
+    return figure
+
+
+def badges(numbers: Sequence[int], names: Sequence[str], asked: Sequence[str], shares: Sequence[float]) -> Figure:
+    """Draw numbers as cards that wear names, those asked for in colour, above bars of the attention that each gets."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 2.1))
+    for at, (number, name, share) in enumerate(zip(numbers, names, shares)):
+        axes.add_patch(FancyBboxPatch((at - 0.25, 0.25), 0.5, 0.6, "round,pad=0.08", facecolor="white", edgecolor=GREY))
+        axes.text(at, 0.68, str(number), ha="center", va="center", fontsize=16)
+        looks = dict(facecolor=BLUE if name in asked else "white", edgecolor=INK, boxstyle="round,pad=0.35")
+        colour = "white" if name in asked else INK
+        axes.text(at, 0.25, name or "typed", ha="center", va="center", color=colour, weight="bold", bbox=looks if name else None)
+        axes.bar(at, -share, 0.4, color=VERMILION)
+        axes.text(at, -share - 0.05, f"{share:.0%}", ha="center", va="top")
+    axes.set(xlim=(-0.6, len(numbers) - 0.4), ylim=(-max(shares) - 0.3, 1))
+    axes.set_axis_off()
     return figure
