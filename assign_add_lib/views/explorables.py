@@ -1,13 +1,15 @@
 """Things to move: elements of a page in which the reader turns, drags and switches; no kernel stands behind them."""
 
 import html
+from collections.abc import Mapping, Sequence
 
 import torch
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from ..analysis.fourier import key_frequencies, number_table
-from ..analysis.interventions import variables_read
+from ..analysis.interventions import Recovery, attend_in_layer_2, output_of, patched, variables_read
+from ..model import Weights
 from ..model import run as forward_pass
 from ..task import Problem
 from ..training import Run
@@ -19,6 +21,7 @@ from .page import data_element, img_element, is_static, picture_of
 MODULES = {
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
     "name-badges": ("elements", "chance", "network", "problem", "shelf", "explorable", "badges"),
+    "transplant-bench": ("elements", "chance", "network", "problem", "shelf", "explorable", "bench"),
 }
 
 
@@ -70,6 +73,47 @@ def name_badges(
     numbers, shares = tokens[0, places].tolist(), seen.attention(2)[0, -1, places].tolist()
     wears = ", ".join(f"{number} wears {badge}" for number, badge in zip(numbers, badges) if badge)
     pays = ", ".join(f"{number} gets {share:.0%}" for number, share in zip(numbers, shares))
-    alt = f"The numbers of {problem} as cards: {wears}. Of the attention of = in layer 2, {pays}. The answer is {seen.answers.item()}."
+    alt = f"The numbers of {problem} as cards: {wears}. Of the attention of =, {pays}. The answer is {seen.answers.item()}."
     asked = [each for each in (problem.left, problem.right) if isinstance(each, str)]
     return explorable("name-badges", figures.badges(numbers, badges, asked, shares), alt, caption, run, problem=problem)
+
+
+def transplant_bench(
+    run: Run,
+    problem: str = "c=1, b=17, a=42, b+19=?",
+    others: Mapping[str, str] = {
+        "another value": "c=1, b=30, a=42, b+19=?",
+        "other names": "b=1, c=17, a=42, b+19=?",
+        "another letter asked": "c=1, b=17, a=42, c+19=?",
+        "another typed number": "c=1, b=17, a=42, b+30=?",
+    },
+    caption: str = "Choose a socket: A gets what the network holds there on B. What will A answer? Where does the difference go?",
+) -> HTML:
+    """Activation patching by hand: what a network holds on one of `others`, by name, is put into its pass on `problem`."""
+    base, pairs = Problem.parse(problem), {name: Problem.parse(other) for name, other in others.items()}
+    name, other = next(iter(pairs.items()))
+    places, recovered = carried(run.weights(), base, other)
+    names = [[run.task.names(each.tokens())[place] for place in places] for each in (base, other)]
+    found = "; ".join(f"{row}, {_most(shares, names[0][-len(shares) :])}" for row, shares in recovered.items())
+    alt = f"What the network holds on {other} is put into {base}, one socket at a time. Of the logit difference come across: {found}."
+    listed = "; ".join(f"{name}: {other}" for name, other in pairs.items())
+    return explorable("transplant-bench", figures.bench(names, recovered), alt, caption, run, problem=base, others=listed)
+
+
+def _most(shares: Sequence[float], names: Sequence[str]) -> str:
+    """The shares that are not nearly zero, in words, each with the name of its place."""
+    return ", ".join(f"{share:.0%} at {name}" for share, name in zip(shares, names) if abs(share) > 0.03) or "nothing"
+
+
+@torch.no_grad()
+def carried(weights: Weights, base: Problem, other: Problem) -> tuple[list[int], dict[str, list[float]]]:
+    """The positions of `base` without PAD, and by site the recovered logit differences of activation patching from `other`."""
+    task, (there, here) = weights.task, (each.tokens()[None] for each in (other, base))
+    places = [place for place in range(task.length) if here[0, place] != task.pad]
+    sites = {"tokens": "hook_embed", "layer 1's output": output_of(1)}
+    last = {"what = holds": "blocks.1.hook_resid_mid", "neurons": "blocks.1.mlp.hook_post"}
+    shares = dict(zip([*sites, *last], patched(weights, there, here, [*sites.values(), *last.values()])[0]))
+    attention = attend_in_layer_2(forward_pass(weights, there).attention(2)[:, -1])
+    rows = {row: shares[row][places].tolist() for row in sites}
+    rows["layer 2's attention"] = Recovery(weights, there, here)(attention).tolist()
+    return places, rows | {row: [shares[row][task.last].item()] for row in last}

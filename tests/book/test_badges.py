@@ -1,9 +1,10 @@
-"""Who holds which name: badges dragged, carried by keys and blended, and the network says what it says with layer 1 so altered."""
+"""Who holds which name: badges dragged, carried and blended, and the answers are those of the network so altered."""
 
 import re
 
 import pytest
 import torch
+from browsing import violations
 from moving import alive, set_to, verdict
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -22,7 +23,7 @@ def weights():
 
 
 def exchanged(weights, text, one, other, part):
-    """The answer, and the share of the attention of `=` on each number, where two positions exchange a part of what layer 1 wrote."""
+    """The answer, and the attention of `=` on each number, where two positions exchange a part of what layer 1 wrote."""
     tokens = Problem.parse(text).tokens()[None]
 
     def mix(held):
@@ -81,6 +82,7 @@ def test_the_answer_follows_the_badge(browser, moving):
     assert verdict(browser) == "1 wears b, and the network answers 1 + 19 = 20."
     set_to(browser, exchange=0.5)
     assert verdict(browser).startswith("1 and 17 share b, and the network answers ")
+    assert violations(browser) == []
 
 
 def test_what_is_no_problem_is_said(browser, moving):

@@ -1,7 +1,7 @@
 """Still pictures of the things to move: what a page shows on paper, and until scripts run."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -43,5 +43,27 @@ def badges(numbers: Sequence[int], names: Sequence[str], asked: Sequence[str], s
         axes.bar(at, -share, 0.4, color=VERMILION)
         axes.text(at, -share - 0.05, f"{share:.0%}", ha="center", va="top")
     axes.set(xlim=(-0.6, len(numbers) - 0.4), ylim=(-max(shares) - 0.3, 1))
+    axes.set_axis_off()
+    return figure
+
+
+def bench(names: Sequence[Sequence[str]], recovered: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw two problems above each other, and below them by site the shares recovered at their positions, or at the last."""
+    columns = len(names[0])
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * (len(recovered) + 2.2)))
+    for side, row in enumerate(names):
+        axes.text(-0.8, side, "AB"[side], ha="right", va="center", weight="bold")
+        for at, name in enumerate(row):
+            differs = names[0][at] != names[1][at]
+            axes.text(at, side, name, ha="center", va="center", weight="bold" if differs else "normal")
+    for down, (name, shares) in enumerate(recovered.items(), 2):
+        axes.text(-0.8, down, name, ha="right", va="center")
+        wide = len(shares) == 1 and "attention" in name
+        for at, share in enumerate(shares, columns - len(shares)):
+            left, width = (-0.45, columns - 0.1) if wide else (at - 0.45, 0.9)
+            shade = plt.get_cmap("Oranges")(0.6 * min(max(share, 0), 1))
+            axes.add_patch(plt.Rectangle((left, down - 0.4), width, 0.8, facecolor=shade, edgecolor=GREY))
+            axes.text(left + width / 2, down, f"{share:.0%}".replace("-0%", "0%"), ha="center", va="center")
+    axes.set(xlim=(-3.6, columns), ylim=(len(recovered) + 1.6, -0.6))
     axes.set_axis_off()
     return figure
