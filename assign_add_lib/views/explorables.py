@@ -95,7 +95,7 @@ def transplant_bench(
     places, recovered = carried(run.weights(), base, other)
     names = [[run.task.names(each.tokens())[place] for place in places] for each in (base, other)]
     found = "; ".join(f"{row}, {_most(shares, names[0][-len(shares) :])}" for row, shares in recovered.items())
-    alt = f"What the network holds on {other} is put into {base}, one socket at a time. Of the logit difference come across: {found}."
+    alt = f"What the network holds on {other} is put into {base}, one socket at a time. Of the logit difference come: {found}."
     listed = "; ".join(f"{name}: {other}" for name, other in pairs.items())
     return explorable("transplant-bench", figures.bench(names, recovered), alt, caption, run, problem=base, others=listed)
 
