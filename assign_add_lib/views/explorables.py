@@ -1,20 +1,25 @@
 """Things to move: elements of a page in which the reader turns, drags and switches; no kernel stands behind them."""
 
 import html
+import itertools
+import json
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
+from .. import handmade
 from ..analysis.fourier import key_frequencies, number_table
-from ..analysis.interventions import Recovery, attend_in_layer_2, output_of, patched, variables_read
+from ..analysis.interventions import Recovery, answers, attend_in_layer_2, output_of, patched, variables_read
 from ..model import Weights
 from ..model import run as forward_pass
-from ..task import Problem
+from ..sampling import Population, forms
+from ..task import KINDS, Problem, Task
 from ..training import Run
 from . import figures
-from .explorer import live, packed
+from .explorer import BY_HAND, live, packed
 from .page import data_element, img_element, is_static, picture_of
 
 # of each element its modules, each after what it imports
@@ -22,19 +27,24 @@ MODULES = {
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
     "name-badges": ("elements", "chance", "network", "problem", "shelf", "explorable", "badges"),
     "transplant-bench": ("elements", "chance", "network", "problem", "shelf", "explorable", "bench"),
+    "set-weights": ("elements", "chance", "network", "problem", "shelf", "explorable", "byhand"),
 }
 
 
-def explorable(tag: str, still: Figure, alt: str, caption: str, run: Run, step: int | None = None, **settings) -> HTML:
-    """One element with its settings, and the weights of a run at a step, by default the last.
+def explorable(tag: str, still: Figure, alt: str, caption: str, run: Run | Weights, step: int | None = None, **settings) -> HTML:
+    """One element with its settings, and the weights of a run at a step, by default the last, or those written by hand.
 
     `still` stands in its place on paper and until scripts run.  On the site the weights are fetched; a notebook gets them.
     """
-    step = run.steps[-1] if step is None else step
+    if isinstance(run, Weights):
+        name, step, weights = BY_HAND, 0, run
+    else:
+        name, step = run.name, run.steps[-1] if step is None else step
+        weights = run.weights(step)
     attributes = "".join(
-        f' {name}="{html.escape(_said(value))}"' for name, value in {"run": run.name, "step": step, **settings}.items()
+        f' {key}="{html.escape(_said(value))}"' for key, value in {"run": name, "step": step, **settings}.items()
     )
-    data = "" if is_static() else data_element({run.name: {step: packed(run.weights(step).to(torch.half).tensors())}})
+    data = "" if is_static() else data_element({name: {step: packed(weights.to(torch.half).tensors())}})
     figure = (
         f'<figure class="explorer-view explorable"><{tag}{attributes}>{img_element(picture_of(still, alt))}{data}</{tag}>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
@@ -95,7 +105,7 @@ def transplant_bench(
     places, recovered = carried(run.weights(), base, other)
     names = [[run.task.names(each.tokens())[place] for place in places] for each in (base, other)]
     found = "; ".join(f"{row}, {_most(shares, names[0][-len(shares) :])}" for row, shares in recovered.items())
-    alt = f"What the network holds on {other} is put into {base}, one socket at a time. Of the logit difference come: {found}."
+    alt = f"What {other} leaves in the network is put into {base}, socket by socket. Of the logit difference there come: {found}."
     listed = "; ".join(f"{name}: {other}" for name, other in pairs.items())
     return explorable("transplant-bench", figures.bench(names, recovered), alt, caption, run, problem=base, others=listed)
 
@@ -117,3 +127,64 @@ def carried(weights: Weights, base: Problem, other: Problem) -> tuple[list[int],
     rows = {row: shares[row][places].tolist() for row in sites}
     rows["layer 2's attention"] = Recovery(weights, there, here)(attention).tolist()
     return places, rows | {row: [shares[row][task.last].item()] for row in last}
+
+
+class Knob(NamedTuple):
+    """A block of W_Q of one layer, from 1 on, that a reader makes weaker or stronger: its first row and column, and the ends."""
+
+    name: str
+    layer: int
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+
+
+def knobs(task: Task) -> list[Knob]:
+    """What the network written by hand reads by, each a block of its scores."""
+    at = handmade.residual_blocks(task=task)
+    place, moved, mark = ((at[name].start, at[name].stop) for name in ("position", "moved", "is number"))
+    equal = (place[1] - 1, place[1])
+    return [
+        Knob("Layer 1: a number reads the letter before it", 1, (place[0], place[1] - 1), place),
+        Knob("Layer 1: = reads both operands", 1, equal, place),
+        Knob("Layer 2: = looks where the operands stand", 2, equal, place),
+        Knob("Layer 2: = looks for the letters it has read", 2, moved, moved),
+        Knob("Layer 2: = looks for numbers", 2, equal, mark),
+    ]
+
+
+def turned(weights: Weights, strengths: Mapping[Knob, float]) -> Weights:
+    """The same weights with the block of each knob multiplied by its strength."""
+    W_Q = weights.W_Q.clone()
+    for knob, strength in strengths.items():
+        W_Q[knob.layer - 1, slice(*knob.rows), slice(*knob.columns)] *= strength
+    return weights.replace(W_Q=W_Q)
+
+
+def set_weights(
+    size: int = 500,
+    caption: str = "A network written by hand, with its attention off. Turn it on: which sums come right first, and what do the others need?",
+) -> HTML:
+    """The network written by hand with a knob for each thing that its attention reads by, asked `size` problems of all kinds."""
+    weights = handmade.weights()
+    all_knobs = knobs(weights.task)
+    *names, places, match, _ = all_knobs
+    settings = {"all off": [], "places": [places], "letters": [*names, match], "both": all_knobs}
+    rows = {
+        name: by_kind(turned(weights, {knob: float(knob in on) for knob in all_knobs}), size) for name, on in settings.items()
+    }
+    alt = "Accuracy of the network written by hand by kind of sum. " + "; ".join(
+        f"{name}: " + ", ".join(f"{kind} {share:.0%}" for kind, share in shares.items()) for name, shares in rows.items()
+    )
+    listed = json.dumps([knob._asdict() for knob in all_knobs])
+    return explorable("set-weights", figures.by_kind(rows), alt + ".", caption, weights, knobs=listed, size=size)
+
+
+@torch.no_grad()
+def by_kind(weights: Weights, size: int) -> dict[str, float]:
+    """The accuracy on each of `KINDS`, of `size` problems drawn by the law of training, though of all pairs of numbers."""
+    task, generator = weights.task, torch.Generator().manual_seed(0)
+    pairs, letters, found = torch.ones(task.n_numbers, task.n_numbers), range(task.n_variables), {}
+    for kind, (right, left) in zip(KINDS, itertools.product((None, letters), repeat=2)):
+        batch = Population(task, forms(task, left, right), pairs).sample(size, generator)
+        found[kind] = (answers(weights, batch.tokens) == batch.answers).float().mean().item()
+    return found

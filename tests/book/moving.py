@@ -12,6 +12,7 @@ SHOWN = {
     "nine-clocks": explorables.nine_clocks,
     "name-badges": explorables.name_badges,
     "transplant-bench": explorables.transplant_bench,
+    "set-weights": lambda _: explorables.set_weights(),
 }
 PAGE = """<!doctype html><html lang="en"{theme}><meta charset="utf-8"><title>A page</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><style>{colours}</style>

@@ -67,3 +67,16 @@ def bench(names: Sequence[Sequence[str]], recovered: Mapping[str, Sequence[float
     axes.set(xlim=(-3.6, columns), ylim=(len(recovered) + 1.6, -0.6))
     axes.set_axis_off()
     return figure
+
+
+def by_kind(rows: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Draw for each setting a panel with the accuracy on each kind of problem, as rows[setting][kind]."""
+    figure, panels = plt.subplots(1, len(rows), figsize=(WIDTH, 1.7), sharey=True)
+    for panel, (setting, shares) in zip(panels, rows.items()):
+        panel.barh(list(shares), list(shares.values()), color=VERMILION)
+        for at, share in enumerate(shares.values()):
+            panel.text(min(share, 0.62) + 0.04, at, f"{share:.0%}", va="center", color="white" if share > 0.62 else INK)
+        panel.set(xlim=(0, 1), xticks=(0, 1), xticklabels=("0", "1"), title=setting)
+        panel.tick_params(axis="y", length=0)
+    panels[0].invert_yaxis()
+    return figure
