@@ -162,7 +162,7 @@ def turned(weights: Weights, strengths: Mapping[Knob, float]) -> Weights:
 
 def set_weights(
     size: int = 500,
-    caption: str = "A network written by hand, with its attention off. Turn it on: which sums come right first, and what do the others need?",
+    caption: str = "A network written by hand, with its attention off. Turn it up, part by part. When do all sums come right?",
 ) -> HTML:
     """The network written by hand with a knob for each thing that its attention reads by, asked `size` problems of all kinds."""
     weights = handmade.weights()
