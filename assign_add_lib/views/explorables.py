@@ -25,7 +25,7 @@ from .page import data_element, img_element, is_static, picture_of
 # of each element its modules, each after what it imports
 MODULES = {
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
-    "name-badges": ("elements", "chance", "network", "problem", "shelf", "explorable", "badges"),
+    "name-badges": ("elements", "chance", "network", "problem", "shelf", "explorable", "carry", "badges"),
     "transplant-bench": ("elements", "chance", "network", "problem", "shelf", "explorable", "bench"),
     "set-weights": ("elements", "chance", "network", "problem", "shelf", "explorable", "byhand"),
 }

@@ -1,4 +1,5 @@
 // <name-badges run="seed-42" step="30000" problem="c=1, b=17, a=42, b+19=?">: numbers wear the names that layer 1 noted, and can exchange them.
+import { carry, under } from "./carry.js";
 import { chance } from "./chance.js";
 import { make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
@@ -86,15 +87,15 @@ class NameBadges extends Explorable {
     if (named) {
       badge.addEventListener("click", () => this.#lift(this.slots.indexOf(slot)));
       badge.addEventListener("keydown", (event) => this.#step(event, this.slots.indexOf(slot)));
-      badge.addEventListener("pointerdown", (event) => this.#drag(event, slot));
+      badge.addEventListener("pointerdown", (event) => this.#drag(event, this.slots.indexOf(slot)));
     }
     return slot;
   }
 
   /** A first badge is lifted, and goes to the card that is chosen next. */
   #lift(card) {
-    const from = this.dragged ? card : this.lifted;
-    this.dragged = false;
+    if (this.dragged) return;
+    const from = this.lifted;
     this.lifted = from === null ? card : null;
     if (from === null || from === card) this.#turn({});
     else this.#exchange(from, card);
@@ -109,29 +110,17 @@ class NameBadges extends Explorable {
     this.slots[to].badge.focus();
   }
 
-  /** A badge goes with the pointer; where it is let go on another card, the two exchange theirs. */
-  #drag(down, { badge, root }) {
-    const under = ({ clientX, clientY }) => this.slots.findIndex((slot) => {
-      const { left, right, top, bottom } = slot.root.getBoundingClientRect();
-      return slot.badge.matches("button") && slot.root !== root && clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+  /** Where a badge is let go on another card, the two exchange theirs. */
+  #drag(down, card) {
+    const roots = this.slots.slice(0, this.given.length).map(({ root }) => root);
+    const mark = (to) => roots.forEach((root, which) => root.classList.toggle("target", which === to && to !== card));
+    carry(this.slots[card].badge, down, (event) => mark(under(event, roots)), (event) => {
+      const to = event ? under(event, roots) : -1;
+      mark(-1);
+      this.dragged = true; // the click that follows is none
+      setTimeout(() => (this.dragged = false));
+      if (to >= 0 && to !== card) this.#exchange(card, to);
     });
-    const move = (event) => {
-      const [x, y] = [event.clientX - down.clientX, event.clientY - down.clientY];
-      this.dragged ||= Math.hypot(x, y) > 6;
-      badge.style.transform = this.dragged ? `translate(${x}px, ${y}px)` : "";
-      this.slots.forEach((slot, card) => slot.root.classList.toggle("target", this.dragged && card === under(event)));
-    };
-    const end = (event) => {
-      badge.removeEventListener("pointermove", move);
-      badge.style.transform = "";
-      for (const slot of this.slots) slot.root.classList.remove("target");
-      const to = event.type === "pointerup" && this.dragged ? under(event) : -1;
-      if (to >= 0) this.#exchange(this.slots.findIndex((slot) => slot.root === root), to);
-    };
-    this.dragged = false;
-    badge.setPointerCapture(down.pointerId);
-    badge.addEventListener("pointermove", move);
-    for (const kind of ["pointerup", "pointercancel"]) badge.addEventListener(kind, end, { once: true });
   }
 
   /** Two cards exchange their badges; of a blend before it, what was the nearer stays. */
@@ -154,21 +143,26 @@ class NameBadges extends Explorable {
   /** Take what is new of the pair and the blend, run the network with layer 1's output so mixed, and draw what it does. */
   #turn(changed) {
     Object.assign(this, changed);
-    const { model } = this.weights.sizes, { problem, slots, given } = this, mixes = given.map((_, card) => this.#mix(card));
-    const mixed = (held) => {
-      const out = held.slice();
-      mixes.forEach((mix, card) => {
-        for (let c = 0; c < model; c++) out[slots[card].place * model + c] = mix.reduce((sum, [badge, share]) => sum + share * held[slots[badge].place * model + c], 0);
-      });
-      return out;
-    };
-    const { logits, sites } = run(this.weights, this.tokens, { [NOTED]: mixed });
-    const answer = largest(logits), held = mixes.map((mix) => given[0].map(([letter], which) => [letter, mix.reduce((sum, [badge, share]) => sum + share * given[badge][which][1], 0)]));
+    const { slots, given } = this, mixes = given.map((_, card) => this.#mix(card));
+    const { logits, sites } = run(this.weights, this.tokens, { [NOTED]: (held) => this.#mixed(held, mixes) });
+    const held = mixes.map((mix) => given[0].map(([letter], which) => [letter, mix.reduce((sum, [badge, share]) => sum + share * given[badge][which][1], 0)]));
     slots.forEach((slot, card) => this.#drawCard(slot, sites[READ[1]][slot.place], held[card], card));
     const [one, other] = this.pair.map((card) => this.#name(given[this.worn[card]]));
     this.blend.root.firstChild.textContent = `exchange ${one} and ${other}`;
     this.blend.set(this.part);
-    this.#say(answer, held);
+    this.#say(largest(logits), held);
+  }
+
+  /** Layer 1's output (n, model) with the rows at the cards so mixed. */
+  #mixed(held, mixes) {
+    const { model } = this.weights.sizes, out = held.slice();
+    mixes.forEach((mix, card) => {
+      const row = out.subarray(this.slots[card].place * model).subarray(0, model).fill(0);
+      for (const [badge, share] of mix) {
+        for (let c = 0, from = this.slots[badge].place * model; c < model; c++) row[c] += share * held[from + c];
+      }
+    });
+    return out;
   }
 
   #drawCard({ number, badge, bar, share }, read, held, card) {
