@@ -6,7 +6,7 @@ import torch
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
-from ..analysis.fourier import key_frequencies, number_table
+from ..analysis.fourier import keep, key_frequencies, number_table, pair_accuracy, pair_logits, spectrum
 from ..training import Run
 from . import figures
 from .explorer import live, packed
@@ -15,6 +15,7 @@ from .page import data_element, img_element, is_static, picture_of
 # of each element its modules, each after what it imports
 MODULES = {
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
+    "clock-board": ("elements", "network", "shelf", "explorable", "adder", "canvas", "board"),
 }
 
 
@@ -49,3 +50,27 @@ def nine_clocks(
         f"for their sum, {(x + y) % N}: as far round as the two others together."
     )
     return explorable("nine-clocks", figures.clocks(N, ks, x, y), alt, caption, run, ks=ks, x=x, y=y)
+
+
+def clock_board(
+    run: Run,
+    x: int = 17,
+    y: int = 19,
+    caption: str = "Each switch is a clock; a cell is filled where the adder, with these clocks alone, gets x + y right. How few will do?",
+) -> HTML:
+    """Switches for the key frequencies of a network's adder, and a board of the sums that it gets right with these alone."""
+    w = run.weights()
+    h, out, ks = number_table(w) @ w.W_in, w.W_out @ w.W_U, key_frequencies(number_table(w))
+    strongest = sorted(ks, key=lambda k: -spectrum(h)[k])
+    right, shares = {}, []
+    for many in sorted({1, min(3, len(ks)), min(5, len(ks)), len(ks)}):
+        part = keep(h, [0, *strongest[:many]])
+        logits = pair_logits(part, part, out)
+        sums = torch.arange(len(h))
+        right["1 clock" if many == 1 else f"{many} clocks"] = logits.argmax(2) == (sums[:, None] + sums) % len(h)
+        shares.append(f"{pair_accuracy(logits):.1%}")
+    alt = (
+        f"Boards of all sums x + y. The adder gets {', '.join(shares)} of them right with {', '.join(right)}, the strongest first: "
+        f"of the frequencies {', '.join(map(str, strongest))}."
+    )
+    return explorable("clock-board", figures.boards(right), alt, caption, run, ks=ks, x=x, y=y)

@@ -4,7 +4,9 @@ import math
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from .style import BLUE, GREEN, GREY, VERMILION, WIDTH, legible
 
@@ -27,4 +29,15 @@ def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
     for face in faces.flat:
         face.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
         face.set_axis_off()
+    return figure
+
+
+def boards(right: dict[str, Tensor]) -> Figure:
+    """Draw boards of all sums x + y, by title, with a cell filled where `right` (x, y) is true."""
+    figure, panels = plt.subplots(1, len(right), figsize=(WIDTH, WIDTH / len(right) + 0.35), sharey=True)
+    for axes, (title, cells) in zip(panels, right.items()):
+        axes.imshow(cells.T.numpy(), origin="lower", cmap=ListedColormap(["#eeeeee", VERMILION]), vmin=0, vmax=1)
+        axes.set_title(title, loc="center", fontsize=8.5)
+        axes.set(xlabel="x", xticks=[0, len(cells) - 1])
+    panels[0].set(ylabel="y", yticks=[0, len(cells) - 1])
     return figure
