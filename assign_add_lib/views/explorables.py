@@ -6,7 +6,7 @@ import torch
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
-from ..analysis.fourier import keep, key_frequencies, number_table, pair_accuracy, pair_logits, spectrum
+from ..analysis.fourier import amplitudes_and_phases, keep, key_frequencies, number_table, pair_accuracy, pair_logits, spectrum
 from ..training import Run
 from . import figures
 from .explorer import live, packed
@@ -16,6 +16,7 @@ from .page import data_element, img_element, is_static, picture_of
 MODULES = {
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
     "clock-board": ("elements", "network", "shelf", "explorable", "adder", "canvas", "board"),
+    "neuron-wall": ("elements", "network", "shelf", "explorable", "adder", "canvas", "tiles", "votes", "wall"),
 }
 
 
@@ -56,7 +57,7 @@ def clock_board(
     run: Run,
     x: int = 17,
     y: int = 19,
-    caption: str = "Each switch is a clock; a cell is filled where the adder, with these clocks alone, gets x + y right. How few will do?",
+    caption: str = "Each switch is a clock. A cell is filled where the adder gets its sum right with them alone. How few do?",
 ) -> HTML:
     """Switches for the key frequencies of a network's adder, and a board of the sums that it gets right with these alone."""
     w = run.weights()
@@ -70,7 +71,24 @@ def clock_board(
         right["1 clock" if many == 1 else f"{many} clocks"] = logits.argmax(2) == (sums[:, None] + sums) % len(h)
         shares.append(f"{pair_accuracy(logits):.1%}")
     alt = (
-        f"Boards of all sums x + y. The adder gets {', '.join(shares)} of them right with {', '.join(right)}, the strongest first: "
-        f"of the frequencies {', '.join(map(str, strongest))}."
+        f"Boards of all sums x + y. The adder gets {', '.join(shares)} of them right with {', '.join(right)}, "
+        f"the strongest first, of the frequencies {', '.join(map(str, strongest))}."
     )
     return explorable("clock-board", figures.boards(right), alt, caption, run, ks=ks, x=x, y=y)
+
+
+def neuron_wall(
+    run: Run,
+    x: int = 17,
+    y: int = 19,
+    caption: str = "Each tile is a neuron, over all x and y. Move x and y: active ones light up, and vote. Then silence a group.",
+) -> HTML:
+    """All neurons of a network's adder over all pairs (x, y), by frequency, and their votes for the answer to one pair."""
+    h = number_table(run.weights()) @ run.weights().W_in  # (N, neurons)
+    amplitudes = amplitudes_and_phases(h)[0]  # (frequency, neurons)
+    best, strongest = amplitudes[1:].argmax(0) + 1, amplitudes[1:].max(0).values.argsort(descending=True)
+    groups = {k: strongest[best[strongest] == k] for k in sorted(set(best.tolist()))}
+    tiles = {k: (h[:, None, each] + h[:, each]).relu() for k, each in groups.items()}  # (x, y, neurons of the group)
+    sizes = ", ".join(f"{k} with {len(each)} neurons" for k, each in groups.items())
+    alt = f"Neurons of the adder, the strongest of each group, by activation over all x and y. The groups by frequency: {sizes}."
+    return explorable("neuron-wall", figures.wall(tiles), alt, caption, run, x=x, y=y)
