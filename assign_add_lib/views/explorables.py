@@ -57,7 +57,8 @@ def clock_board(
     run: Run,
     x: int = 17,
     y: int = 19,
-    caption: str = "Each switch is a clock. A cell is filled where the adder gets its sum right with them alone. How few do?",
+    caption: str = "Each switch is a clock. A cell is filled where the adder, with these clocks alone, gets x + y right. "
+    "How few will do?",
 ) -> HTML:
     """Switches for the key frequencies of a network's adder, and a board of the sums that it gets right with these alone."""
     w = run.weights()
@@ -81,7 +82,8 @@ def neuron_wall(
     run: Run,
     x: int = 17,
     y: int = 19,
-    caption: str = "Each tile is a neuron, over all x and y. Move x and y: active ones light up, and vote. Then silence a group.",
+    caption: str = "Each tile is a neuron, over all x and y. Move x and y: active ones light up and vote. "
+    "How many groups can you silence before the answer falls?",
 ) -> HTML:
     """All neurons of a network's adder over all pairs (x, y), by frequency, and their votes for the answer to one pair."""
     h = number_table(run.weights()) @ run.weights().W_in  # (N, neurons)

@@ -76,3 +76,13 @@ def test_a_cell_is_read_by_keys_and_by_a_pointer(browser, moving, answers):
     place = [round(edge + 40.5 * cell - side / 2), round((59 - 7.5) * cell - side / 2)]
     ActionChains(browser).move_to_element_with_offset(canvas, *place).perform()
     assert reading.text == says(40, 7)
+
+
+def test_the_board_is_drawn_anew_when_the_page_turns_dark(browser, moving):
+    alive(browser, moving, "clock-board")
+    press(browser, "all 9")
+    pixel = """const [done] = arguments, board = document.querySelector("clock-board"), pen = board.canvas.getContext("2d");
+               requestAnimationFrame(() => done(Array.from(pen.getImageData(36 + 6, 6, 1, 1).data)));"""
+    assert browser.execute_async_script(pixel) == [0xC4, 0x4E, 0, 255]
+    browser.execute_script("document.documentElement.dataset.theme = 'dark'")
+    assert browser.execute_async_script(pixel) == [0xF0, 0x88, 0x3E, 255]

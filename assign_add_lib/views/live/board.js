@@ -21,7 +21,6 @@ class ClockBoard extends Explorable {
     this.cell = [this.numbers("x")[0], this.numbers("y")[0]];
     this.on = new Set([this.ks[0]]);
     this.tried = new Map(); // by the clocks that are on: how many, and the share of right sums
-    this.still = matchMedia("(prefers-reduced-motion: reduce)");
 
     this.switches = this.ks.map((k) => this.#button([k], String(k), this.#wave(k)));
     this.switches.push(this.#button(this.others, `the other ${this.others.length}`));
@@ -87,10 +86,7 @@ class ClockBoard extends Explorable {
     this.stop?.();
     this.stop = inPieces(N, (x) => {
       for (let y = x; y < N; y++) this.said[x * N + y] = this.said[y * N + x] = largest(logitsOf(this.adder, table[x], table[y]));
-    }, (done) => {
-      if (done === N) this.#tell();
-      else if (!this.still.matches) this.#draw();
-    });
+    }, (done) => (done === N ? this.#tell() : this.#draw()));
   }
 
   #right(x, y) {
@@ -101,7 +97,8 @@ class ClockBoard extends Explorable {
   #tell() {
     const { on, ks, others } = this, { N } = this.adder, clocks = ks.filter((k) => on.has(k)), whole = on.has(others[0]);
     const right = this.said.reduce((sum, answer, at) => sum + (answer === (Math.floor(at / N) + at) % N), 0);
-    this.tried.set([...on].toSorted((a, b) => a - b).join(), { many: clocks.length, share: right / N ** 2, whole });
+    this.now = { many: clocks.length, share: right / N ** 2, whole };
+    this.tried.set([...on].toSorted((a, b) => a - b).join(), this.now);
     const names = list.format([...clocks.map((k, i) => (i ? "" : clocks.length > 1 ? "clocks " : "clock ") + k), ...(whole ? [`the other ${others.length}`] : [])]) || "no clock at all";
     this.verdict.textContent = `With ${names}: ${right} of ${N ** 2} sums right.`;
     this.canvas.setAttribute("aria-label", `Board of all sums from 0 + 0 to ${N - 1} + ${N - 1}, ${right} of them right; arrow keys move the cell`);
@@ -145,7 +142,6 @@ class ClockBoard extends Explorable {
   /** Each set of clocks tried so far: how many, and how much it got right. */
   #plot() {
     const most = this.ks.length, at = ({ many, share }) => [34 + (255 * many) / most, 120 - 108 * share];
-    const now = this.tried.get([...this.on].toSorted((a, b) => a - b).join());
     this.chart.setAttribute("aria-label", `${this.tried.size} sets of clocks tried: their number, and the share of sums right`);
     this.chart.replaceChildren(
       ...[0, 0.5, 1].flatMap((share) => [draw("line", { x1: 34, x2: 289, y1: 120 - 108 * share, y2: 120 - 108 * share }), draw("text", { class: "level", x: 26, y: 124 - 108 * share }, String(100 * share))]),
@@ -153,7 +149,7 @@ class ClockBoard extends Explorable {
       draw("text", { x: 161, y: 151 }, "clocks on, and percent right, of all you have tried"),
       ...Array.from(this.tried.values(), (each) => {
         const [cx, cy] = at(each);
-        return draw("circle", { class: `${each.whole ? "whole" : ""} ${each === now ? "now" : ""}`, cx, cy, r: each === now ? 6 : 4 });
+        return draw("circle", { class: `${each.whole ? "whole" : ""} ${each === this.now ? "now" : ""}`, cx, cy, r: each === this.now ? 6 : 4 });
       }),
     );
   }

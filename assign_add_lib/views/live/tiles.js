@@ -42,3 +42,27 @@ export function tint(pen, mask, from, opacity, colour) {
   pen.fillRect(0, 0, width, height);
   pen.globalCompositeOperation = "source-over";
 }
+
+/** Draw lines at x and at y, and a dot of this radius where they cross, all with an edge of paper. */
+export function crosshair(pen, x, y, radius, { left, right, glow, paper }) {
+  const size = pen.canvas.width, dot = new Path2D();
+  const lines = [
+    ["x", left, [10, 6], `M${x} 0V${size}`, x < size - 30 ? x + 7 : x - 19, y > size / 2 ? 18 : size - 8],
+    ["y", right, [3, 6], `M0 ${y}H${size}`, x < size / 2 ? size - 18 : 6, y > 30 ? y - 9 : y + 20],
+  ];
+  Object.assign(pen, { font: "bold 20px sans-serif", lineJoin: "round" });
+  for (const [name, colour, dash, path, ...place] of lines) {
+    for (const [strokeStyle, lineWidth, gaps] of [[paper, 7, []], [colour, 3, dash]]) {
+      Object.assign(pen, { strokeStyle, lineWidth, fillStyle: colour });
+      pen.setLineDash(gaps);
+      pen.stroke(new Path2D(path));
+      if (strokeStyle === paper) pen.strokeText(name, ...place);
+    }
+    pen.fillText(name, ...place);
+  }
+  dot.arc(x, y, radius, 0, 7);
+  Object.assign(pen, { fillStyle: glow, strokeStyle: paper });
+  pen.setLineDash([]);
+  pen.fill(dot);
+  pen.stroke(dot);
+}

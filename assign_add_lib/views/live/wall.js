@@ -4,7 +4,7 @@ import { coloursOf, inPieces, onTheme } from "./canvas.js";
 import { make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
 import { largest } from "./network.js";
-import { GAP, activeAt, groupsOf, orderOf, tileOf, tint } from "./tiles.js";
+import { GAP, activeAt, crosshair, groupsOf, orderOf, tileOf, tint } from "./tiles.js";
 import { drawVotes, votesDrawing } from "./votes.js";
 
 class NeuronWall extends Explorable {
@@ -146,23 +146,7 @@ class NeuronWall extends Explorable {
     const [left, right, ink, glow, paper] = coloursOf(this.view, "--x", "--y", "--ink", "--sum", "--paper"), share = this.active[neuron] / (this.most[neuron] || Infinity);
     const at = (number) => ((order.indexOf(number) + 0.5) * size) / N, [x, y] = [at(this.x), size - at(this.y)];
     tint(pen, group.atlas, [...this.#corner(place, N + GAP), N, N], 0.8, ink);
-    Object.assign(pen, { font: "bold 20px sans-serif", lineJoin: "round" });
-    for (const [name, colour, dash, path, ...place] of [["x", left, [10, 6], `M${x} 0V${size}`, x < size - 30 ? x + 7 : x - 19, 18], ["y", right, [3, 6], `M0 ${y}H${size}`, size - 18, y > 30 ? y - 9 : y + 20]]) {
-      for (const [stroke, width, gaps] of [[paper, 7, []], [colour, 3, dash]]) {
-        Object.assign(pen, { strokeStyle: stroke, lineWidth: width });
-        pen.setLineDash(gaps);
-        pen.stroke(new Path2D(path));
-        if (stroke === paper) pen.strokeText(name, ...place);
-      }
-      pen.fillStyle = colour;
-      pen.fillText(name, ...place);
-    }
-    const dot = new Path2D();
-    dot.arc(x, y, 6 + 11 * share, 0, 7);
-    Object.assign(pen, { fillStyle: glow, strokeStyle: paper });
-    pen.setLineDash([]);
-    pen.fill(dot);
-    pen.stroke(dot);
+    crosshair(pen, x, y, 6 + 11 * share, { left, right, glow, paper });
     this.reading.textContent = `At this pair: ${Math.round(100 * share)} % of its peak.`;
     this.large.setAttribute("aria-label", `Neuron ${place + 1} of group ${group.k} over all x and y. ${this.reading.textContent}`);
   }
