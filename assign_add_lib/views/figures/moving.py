@@ -4,8 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
+from torch import Tensor
 
 from .style import BLUE, GREEN, GREY, INK, VERMILION, WIDTH, legible
 
@@ -79,4 +82,34 @@ def by_kind(rows: Mapping[str, Mapping[str, float]]) -> Figure:
         panel.set(xlim=(0, 1), xticks=(0, 1), xticklabels=("0", "1"), title=setting)
         panel.tick_params(axis="y", length=0)
     panels[0].invert_yaxis()
+
+
+def boards(right: dict[str, Tensor]) -> Figure:
+    """Draw boards of all sums x + y, by title, with a cell filled where `right` (x, y) is true."""
+    figure, panels = plt.subplots(1, len(right), figsize=(WIDTH, WIDTH / len(right) + 0.35), sharey=True)
+    for axes, (title, cells) in zip(panels, right.items()):
+        axes.imshow(cells.T.numpy(), origin="lower", cmap=ListedColormap(["#eeeeee", VERMILION]), vmin=0, vmax=1)
+        axes.set_title(title, loc="center", fontsize=8.5)
+        axes.set(xlabel="x", xticks=[0, len(cells) - 1])
+    panels[0].set(ylabel="y", yticks=[0, len(cells) - 1])
+    return figure
+
+
+def wall(tiles: dict[int, Tensor], columns: int = 18) -> Figure:
+    """Draw the first neurons of each group over all pairs: `tiles` holds activations (x, y, neurons) by the group's frequency."""
+    N, gap = next(iter(tiles.values())).shape[0], 5
+    mosaic = np.full((len(tiles) * (N + gap), columns * (N + gap)), np.nan)  # a pixel for each pair
+    for row, group in enumerate(tiles.values()):
+        for column, tile in enumerate(group[..., :columns].unbind(2)):
+            shown = (tile / tile.max()).T.flip(0).numpy()  # y goes up
+            mosaic[row * (N + gap) :, column * (N + gap) :][:N, :N] = shown
+    dpi, left = plt.rcParams["figure.dpi"], 60
+    height, width = mosaic.shape
+    figure = plt.figure(figsize=((left + width) / dpi, height / dpi), layout="none")
+    shades = plt.get_cmap("Blues", 6)  # few, so that the picture stays small
+    figure.figimage(shades(np.ma.masked_invalid(mosaic), bytes=True), xo=left, origin="upper")
+    for row, k in enumerate(tiles):
+        figure.text(
+            0.7 * left / (left + width), 1 - ((row + 0.5) * (N + gap) - gap / 2) / height, str(k), ha="right", va="center"
+        )
     return figure
