@@ -82,6 +82,7 @@ def by_kind(rows: Mapping[str, Mapping[str, float]]) -> Figure:
         panel.set(xlim=(0, 1), xticks=(0, 1), xticklabels=("0", "1"), title=setting)
         panel.tick_params(axis="y", length=0)
     panels[0].invert_yaxis()
+    return figure
 
 
 def boards(right: dict[str, Tensor]) -> Figure:
