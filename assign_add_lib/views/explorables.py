@@ -1,33 +1,39 @@
 """Things to move: elements of a page in which the reader turns, drags and switches; no kernel stands behind them."""
 
 import html
+import inspect
 
 import torch
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
-from ..analysis.fourier import key_frequencies, number_table
+from ..analysis.fourier import key_frequencies, number_table, spectrum
+from ..model import Weights
 from ..training import Run
-from . import figures
+from . import figures, small_adder
 from .explorer import live, packed
 from .page import data_element, img_element, is_static, picture_of
 
 # of each element its modules, each after what it imports
 MODULES = {
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
+    "train-here": ("elements", "chance", "network", "shelf", "explorable", "adder", "trainer", "train_here"),
 }
 
 
-def explorable(tag: str, still: Figure, alt: str, caption: str, run: Run, step: int | None = None, **settings) -> HTML:
-    """One element with its settings, and the weights of a run at a step, by default the last.
+def explorable(
+    tag: str, still: Figure, alt: str, caption: str, run: Run | None = None, step: int | None = None, **settings
+) -> HTML:
+    """One element with its settings, and the weights of a run, if it shows one, at a step, by default the last.
 
     `still` stands in its place on paper and until scripts run.  On the site the weights are fetched; a notebook gets them.
     """
-    step = run.steps[-1] if step is None else step
-    attributes = "".join(
-        f' {name}="{html.escape(_said(value))}"' for name, value in {"run": run.name, "step": step, **settings}.items()
-    )
-    data = "" if is_static() else data_element({run.name: {step: packed(run.weights(step).to(torch.half).tensors())}})
+    data = ""
+    if run:
+        step = run.steps[-1] if step is None else step
+        settings = {"run": run.name, "step": step, **settings}
+        data = "" if is_static() else data_element({run.name: {step: packed(run.weights(step).to(torch.half).tensors())}})
+    attributes = "".join(f' {name}="{html.escape(_said(value))}"' for name, value in settings.items())
     figure = (
         f'<figure class="explorer-view explorable"><{tag}{attributes}>{img_element(picture_of(still, alt))}{data}</{tag}>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
@@ -49,3 +55,29 @@ def nine_clocks(
         f"for their sum, {(x + y) % N}: as far round as the two others together."
     )
     return explorable("nine-clocks", figures.clocks(N, ks, x, y), alt, caption, run, ks=ks, x=x, y=y)
+
+
+def train_here(
+    p: int = 29,
+    share: int = 80,
+    decay: float = 1,
+    caption: str = "Press Train: which line rises first? This adder has {width} dimensions and {neurons} neurons, where the "
+    "book's network has {model} and {mlp}, and it learns nothing but sums.",
+) -> HTML:
+    """A small adder that the reader trains in the page on a share of all pairs modulo p, in percent, with a weight decay."""
+    generator = torch.Generator().manual_seed(0)
+    start, pairs = small_adder.untrained(p, generator), small_adder.pairs_of(p)
+    seen = torch.rand(len(pairs), generator=generator).argsort().argsort() < share / 100 * len(pairs)
+    history, (table, into, _) = small_adder.train(start, seen, decay, 500)
+    new, power = history["new"], spectrum(table @ into)[1:]
+    first = (history["seen"] == 1).idxmax()
+    alt = (
+        f"Two curves over {len(history)} steps of training. All pairs that are seen in training are right after {first} steps, "
+        f"when of the new pairs {new[first]:.0%} are; these rise later, to {new.iloc[-1]:.0%}. Below, bars for the frequencies "
+        f"in what the neurons get: {', '.join(str(k + 1) for k in (power > 1.5 * power.mean()).nonzero().flatten().tolist())} stand out."
+    )
+    book = inspect.signature(Weights.init).parameters
+    width, neurons = small_adder.WIDTH, small_adder.NEURONS
+    caption = caption.format(width=width, neurons=neurons, model=book["d_model"].default, mlp=book["d_mlp"].default)
+    settings = {"p": p, "share": share, "decay": decay, "seed": 1, "width": width, "neurons": neurons}
+    return explorable("train-here", figures.growth(history, power), alt, caption, **settings)

@@ -4,7 +4,10 @@ import math
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from .style import BLUE, GREEN, GREY, VERMILION, WIDTH, legible
 
@@ -27,4 +30,18 @@ def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
     for face in faces.flat:
         face.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
         face.set_axis_off()
+    return figure
+
+
+def growth(history: pd.DataFrame, power: Tensor) -> Figure:
+    """Draw what is right of the `seen` and the `new` pairs over the steps, and how large each frequency 1, 2, ... is."""
+    figure, (curves, bars) = plt.subplots(2, 1, figsize=(WIDTH, 4), height_ratios=(3, 1.3))
+    for name, colour, look in (("seen", BLUE, "--"), ("new", VERMILION, "-")):
+        curves.plot(history[name], look, color=colour)
+        place = (history[name] > 0.5).idxmax()
+        curves.text(place + 6, 0.5, f"{name} pairs", color=legible(colour))
+    curves.set(xlabel="step", ylabel="right answers", ylim=(0, 1.03))
+    k = np.arange(1, len(power) + 1)
+    bars.bar(k, power / power.sum(), color=np.where(power > 1.5 * power.mean(), VERMILION, GREY))
+    bars.set(xlabel="frequency in what the neurons get", ylabel="share", xticks=k)
     return figure
