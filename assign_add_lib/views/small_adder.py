@@ -29,7 +29,7 @@ def logits(weights: Sequence[Tensor], pairs: Tensor) -> Tensor:
 
 
 def train(weights: Sequence[Tensor], seen: Tensor, decay: float, steps: int) -> tuple[pd.DataFrame, list[Tensor]]:
-    """By step the loss before it, and what is then right of the pairs that are `seen` (pairs,) and of the new; and the weights."""
+    """Train on the pairs that are `seen` (pairs,); by step the loss and what is right of seen and new pairs, and the weights."""
     weights = [each.clone().requires_grad_() for each in weights]
     p = len(weights[0])
     pairs, rows = pairs_of(p), {}

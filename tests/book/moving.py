@@ -11,6 +11,7 @@ from assign_add_lib.views import explorables
 SHOWN = {
     "nine-clocks": explorables.nine_clocks,
     "train-here": lambda run: explorables.train_here(),
+    "one-step": lambda run: explorables.one_step(),
 }
 PAGE = """<!doctype html><html lang="en"{theme}><meta charset="utf-8"><title>A page</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><style>{colours}</style>

@@ -27,7 +27,8 @@ const history = {}, work = trainer.training(adder, pairs, () => decay, () => {
 });
 let pieces = 0;
 for (; adder.steps < steps; pieces++) work.next();
-return { pieces, start, history, end: lists(adder.weights), pairs: pairs.map(({ x, y }) => [x, y]), seen: pairs.map(({ seen }) => seen) };
+const marked = { pairs: pairs.map(({ x, y }) => [x, y]), seen: pairs.map(({ seen }) => seen) };
+return { pieces, start, history, end: lists(adder.weights), ...marked };
 """
 )
 
@@ -111,7 +112,7 @@ def test_the_reader_trains_it(browser, moving):
     assert verdict(browser).startswith("Paused. After ")
     button(browser, "Another start").click()
     wait(browser, "Does the other line follow?")
-    assert browser.find_element(By.CSS_SELECTOR, "train-here polyline.before").get_attribute("points")
+    assert browser.find_element(By.CSS_SELECTOR, "train-here polyline.former").get_attribute("points")
 
 
 def test_settings_begin_anew_and_nothing_runs_out_of_sight(browser, moving):

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from .style import BLUE, GREEN, GREY, VERMILION, WIDTH, legible
+from .style import BLUE, GREEN, GREY, VERMILION, WIDTH, legible, name_cells
 
 
 def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
@@ -41,7 +41,18 @@ def growth(history: pd.DataFrame, power: Tensor) -> Figure:
         place = (history[name] > 0.5).idxmax()
         curves.text(place + 6, 0.5, f"{name} pairs", color=legible(colour))
     curves.set(xlabel="step", ylabel="right answers", ylim=(0, 1.03))
-    k = np.arange(1, len(power) + 1)
-    bars.bar(k, power / power.sum(), color=np.where(power > 1.5 * power.mean(), VERMILION, GREY))
+    k, share = np.arange(1, len(power) + 1), (power / power.sum()).numpy()
+    bars.bar(k, share, color=np.where(share > 1.5 * share.mean(), VERMILION, GREY))
     bars.set(xlabel="frequency in what the neurons get", ylabel="share", xticks=k)
+    return figure
+
+
+def look_up_peak(block: Tensor, letters: Sequence[str], lengths: Sequence[float], right: Sequence[float]) -> Figure:
+    """Draw what letters score for letters (V, V), and beside it the share of right answers over the lengths of a step."""
+    figure, (table, curve) = plt.subplots(1, 2, figsize=(WIDTH, 3.2))
+    table.imshow(block.numpy(), vmin=0)
+    name_cells(table, letters, letters)
+    table.set(xlabel="letter that is asked", ylabel="letter of a number")
+    curve.plot(lengths, right, color=VERMILION)
+    curve.set(xlabel="length of the step", ylabel="right answers", ylim=(0, 1.03))
     return figure

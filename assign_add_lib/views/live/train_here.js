@@ -35,14 +35,14 @@ class TrainHere extends Explorable {
     const other = button("Another start", () => this.#anew({ seed: this.seed + 1, going: true }));
     this.verdict = make("p", { class: "verdict", role: "status" });
     this.curves = draw("svg", { viewBox: "0 0 400 200", role: "img" });
-    this.bars = draw("svg", { viewBox: "0 0 400 118", role: "img" });
+    this.bars = draw("svg", { viewBox: "0 0 400 126", role: "img" });
     this.board = draw("svg", { class: "board", role: "img" });
     const key = make("p", { class: "caption" }, "Every cell is a sum x + y: ", make("b", { class: "seen", text: "■ seen" }), " in training, ", make("b", { class: "new", text: "■ new" }), ". Small while it is wrong.");
     this.view.replaceChildren(
       make("div", { class: "controls" }, this.switch, again, other, make("label", {}, "modulo", modulo)),
       make("div", { class: "sliders" }, share.root, decay.root),
       this.verdict,
-      make("div", { class: "growth" }, make("div", {}, this.curves, this.bars), make("div", {}, this.board, key)),
+      make("div", { class: "pictures" }, make("div", { class: "wide" }, this.curves, this.bars), make("div", {}, this.board, key)),
     );
     this.#anew({});
     new IntersectionObserver(([{ isIntersecting }]) => {
@@ -125,7 +125,7 @@ class TrainHere extends Explorable {
     this.curves.replaceChildren(
       draw("text", { x: LEFT, y: 12 }, this.former ? "right answers; dotted: new pairs, the run before" : "right answers"), ...ticks,
       draw("text", { x: LEFT, y: 190 }, "0"), draw("text", { class: "end", x: LEFT + ROOM, y: 190 }, `step ${span}`),
-      curve("before", this.former ?? [], "fresh"), curve("seen", this.history, "seen"), curve("new", this.history, "fresh"),
+      curve("former", this.former ?? [], "fresh"), curve("seen", this.history, "seen"), curve("new", this.history, "fresh"),
       draw("text", { class: "seen", x: x + 6, y: ySeen + 4 + up }, `seen ${inPercent(now.seen)}`), draw("text", { class: "new", x: x + 6, y: yNew + 4 - up }, `new ${inPercent(now.fresh)}`),
     );
   }
@@ -135,11 +135,15 @@ class TrainHere extends Explorable {
     const power = wavesOf({ N: this.p, neurons: this.neurons, pre: preOf(this.adder) }).slice(1).map((both) => both.flatMap((wave) => [...wave]).reduce((sum, value) => sum + value ** 2, 0));
     const all = power.reduce((sum, each) => sum + each), even = 1 / power.length, most = Math.max(4 * even, ...power.map((each) => each / all)), wide = ROOM / power.length;
     const large = power.flatMap((each, place) => (each / all > 1.5 * even ? [place] : []));
+    let row = 0;
     this.bars.setAttribute("aria-label", `The largest frequencies in what the neurons get: ${large.map((place) => place + 1).join(", ") || "none stands out"}`);
     this.bars.replaceChildren(draw("text", { x: LEFT, y: 12 }, "frequencies in what the neurons get"), ...power.map((each, place) => {
       const height = Math.max(1, (78 * each) / all / most);
       return draw("rect", { class: large.includes(place) ? "large" : "", x: LEFT + wide * (place + 0.12), width: 0.76 * wide, y: 98 - height, height });
-    }), ...large.map((place) => draw("text", { class: "middle", x: LEFT + wide * (place + 0.5), y: 112 }, String(place + 1))));
+    }), ...large.map((place, i) => {
+      row = wide < 16 && place - large[i - 1] === 1 ? 1 - row : 0; // names of neighbours in two rows
+      return draw("text", { class: "middle", x: LEFT + wide * (place + 0.5), y: 111 + 12 * row }, String(place + 1));
+    }));
   }
 
   #drawBoard() {
