@@ -98,9 +98,10 @@ def one_step(
     lam: float = 24.0,
     stride: float = 0.01,
     size: int = 1000,
-    caption: str = "Lengthen the step: the look-up, the diagonal, grows from the first. When do answers come, and when do they go?",
+    caption: str = "One gradient step in the theorem's simplified network. Lengthen it: the diagonal, the look-up, grows at once. "
+    "When do answers come, and when do they go?",
 ) -> HTML:
-    """One gradient step of the theorem's network at any length, seen on one problem with a variable, and on `size` others.
+    """One gradient step of the theorem's network, of any length, on one problem with a variable and on `size` others.
 
     The variable may stand on either side in training, the outputs are small, and an operand starts with the score `lam`.
     """
@@ -114,8 +115,8 @@ def one_step(
     best = max(range(len(right)), key=right.__getitem__)
     alt = (
         f"Left, a table of {len(block)} letters by {len(block)} after a step of length {lengths[best]:.2f}: each letter scores "
-        f"{lengths[best] * block[0, 0]:.1f} for itself and {lengths[best] * block[0, 1].abs():.1f} for all others. Right, accuracy "
-        f"over the length of the step: near zero but for a narrow peak of {right[best]:.2f} there."
+        f"{lengths[best] * block[0, 0]:.1f} for itself and {lengths[best] * block[0, 1].abs():.1f} for all others. Right, "
+        f"accuracy over the length of the step: near zero but for a narrow peak of {right[best]:.2f} there."
     )
     x, y = asked.values
     settings = {

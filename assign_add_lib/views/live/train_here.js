@@ -7,7 +7,7 @@ import { LOOK, pairsOf, preOf, training, untrained } from "./trainer.js";
 const MODULI = [29, 59], DECAYS = [0, 0.1, 0.3, 1, 2];
 const SLICE = 12; // thousandths of a second of work in a frame
 const LONGEST = 1600, SURE = 5; // steps at most; looks that must find all new pairs right
-const LEFT = 34, TOP = 22, ROOM = 270, HIGH = 150; // of the curves
+const LEFT = 34, TOP = 30, ROOM = 270, HIGH = 142; // of the curves
 
 const inPercent = (share) => `${Math.floor(100 * share + 1e-9)}%`; // 100% is all
 const line = (points) => points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
@@ -31,6 +31,7 @@ class TrainHere extends Explorable {
       if (this.going) this.#say("Paused", "");
       this.#go(!this.going);
     });
+    this.switch.className = "go";
     const again = button("Start anew", () => this.#anew({ going: true }));
     const other = button("Another start", () => this.#anew({ seed: this.seed + 1, going: true }));
     this.verdict = make("p", { class: "verdict", role: "status" });
@@ -121,12 +122,14 @@ class TrainHere extends Explorable {
       return [draw("line", { class: "grid", x1: LEFT, x2: LEFT + ROOM, y1: y, y2: y }), draw("text", { class: "end", x: LEFT - 5, y: y + 4 }, inPercent(share))];
     });
     const [x, ySeen] = at(now.step, now.seen), [, yNew] = at(now.step, now.fresh), apart = Math.max(0, 14 - Math.abs(ySeen - yNew)) / 2, up = now.seen >= now.fresh ? -apart : apart;
+    const high = Math.min(0, TOP + HIGH - 4 - Math.max(ySeen + up, yNew - up)); // no name stands below the axis
+    const name = (kind, share, y) => draw("text", { class: kind, x: x + 6, y: y + high + 4 }, this.history.length ? `${kind} ${inPercent(share)}` : "");
     this.curves.setAttribute("aria-label", `Step ${now.step}: right on ${inPercent(now.seen)} of the seen pairs and ${inPercent(now.fresh)} of the new pairs`);
     this.curves.replaceChildren(
       draw("text", { x: LEFT, y: 12 }, this.former ? "right answers; dotted: new pairs, the run before" : "right answers"), ...ticks,
       draw("text", { x: LEFT, y: 190 }, "0"), draw("text", { class: "end", x: LEFT + ROOM, y: 190 }, `step ${span}`),
       curve("former", this.former ?? [], "fresh"), curve("seen", this.history, "seen"), curve("new", this.history, "fresh"),
-      draw("text", { class: "seen", x: x + 6, y: ySeen + 4 + up }, `seen ${inPercent(now.seen)}`), draw("text", { class: "new", x: x + 6, y: yNew + 4 - up }, `new ${inPercent(now.fresh)}`),
+      name("seen", now.seen, ySeen + up), name("new", now.fresh, yNew - up),
     );
   }
 
