@@ -48,14 +48,14 @@ def outcomes(setting: Setting, h: float, problems: dict[str, Tensor]) -> tuple[d
 def along(setting: Setting, lengths: Sequence[float], tokens: Tensor) -> list[float]:
     """The share of problems (batch, length) that are right after the theorem's step, at each of some multiples of it."""
     scores, added = scores_along(setting, tokens)
-    right = STUDY.right_answers(tokens)
-    found = (convolve(content(STUDY, (scores + h * added).softmax(1), tokens)).argmax(1) for h in lengths)
+    task, right = setting.task, setting.task.right_answers(tokens)
+    found = (convolve(content(task, (scores + h * added).softmax(1), tokens)).argmax(1) for h in lengths)
     return [(each == right).double().mean().item() for each in found]
 
 
 def scores_along(setting: Setting, tokens: Tensor) -> tuple[Tensor, Tensor]:
     """The scores (batch, pos) that every position has for `=` before the theorem's step, and what the step adds to each."""
-    return tuple(key_scores(STUDY, W, tokens) for W in (setting.initial(), setting.step_size * exact(setting)))
+    return tuple(key_scores(setting.task, W, tokens) for W in (setting.initial(), setting.step_size * exact(setting)))
 
 
 def ranked(W: Tensor, tokens: Tensor) -> float:

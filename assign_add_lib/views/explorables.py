@@ -98,7 +98,7 @@ def one_step(
     lam: float = 24.0,
     stride: float = 0.01,
     size: int = 1000,
-    caption: str = "One gradient step in the theorem's simplified network. Lengthen it: the diagonal, the look-up, grows at once. "
+    caption: str = "One gradient step in the theorem's simplified network. Lengthen it: the diagonal, the look-up, grows. "
     "When do answers come, and when do they go?",
 ) -> HTML:
     """One gradient step of the theorem's network, of any length, on one problem with a variable and on `size` others.

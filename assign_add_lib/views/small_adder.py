@@ -8,7 +8,6 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 WIDTH, NEURONS = 32, 128
-LOOK = 5  # steps from one look at all pairs to the next
 
 
 def pairs_of(p: int) -> Tensor:
