@@ -1,14 +1,17 @@
 """Things to move: elements of a page in which the reader turns, drags and switches; no kernel stands behind them."""
 
 import html
+import inspect
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 from IPython.display import HTML
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from .. import handmade
 from ..analysis.fourier import amplitudes_and_phases, keep, key_frequencies, number_table, pair_accuracy, pair_logits, spectrum
@@ -17,8 +20,9 @@ from ..model import Weights
 from ..model import run as forward_pass
 from ..sampling import Population, forms
 from ..task import KINDS, Problem, Task
+from ..theory import Setting, balance, coordinates, exact, sweeps
 from ..training import Run
-from . import figures
+from . import figures, small_adder
 from .explorer import BY_HAND, live, packed
 from .page import data_element, img_element, is_static, picture_of
 
@@ -30,23 +34,27 @@ MODULES = {
     "set-weights": ("elements", "chance", "network", "problem", "shelf", "explorable", "byhand"),
     "clock-board": ("elements", "network", "shelf", "explorable", "adder", "canvas", "board"),
     "neuron-wall": ("elements", "network", "shelf", "explorable", "adder", "canvas", "tiles", "votes", "wall"),
+    "train-here": ("elements", "chance", "network", "shelf", "explorable", "adder", "trainer", "train_here"),
+    "one-step": ("elements", "network", "shelf", "explorable", "one_step"),
 }
 
 
-def explorable(tag: str, still: Figure, alt: str, caption: str, run: Run | Weights, step: int | None = None, **settings) -> HTML:
-    """One element with its settings, and the weights of a run at a step, by default the last, or those written by hand.
+def explorable(
+    tag: str, still: Figure, alt: str, caption: str, run: Run | Weights | None = None, step: int | None = None, **settings
+) -> HTML:
+    """One element with its settings, and the weights that it shows, if any: of a run, by default at its last step, or by hand.
 
     `still` stands in its place on paper and until scripts run.  On the site the weights are fetched; a notebook gets them.
     """
-    if isinstance(run, Weights):
+    data = ""
+    if run:
         name, step, weights = BY_HAND, 0, run
-    else:
-        name, step = run.name, run.steps[-1] if step is None else step
-        weights = run.weights(step)
-    attributes = "".join(
-        f' {key}="{html.escape(_said(value))}"' for key, value in {"run": name, "step": step, **settings}.items()
-    )
-    data = "" if is_static() else data_element({name: {step: packed(weights.to(torch.half).tensors())}})
+        if not isinstance(run, Weights):
+            name, step = run.name, run.steps[-1] if step is None else step
+            weights = run.weights(step)
+        settings = {"run": name, "step": step, **settings}
+        data = "" if is_static() else data_element({name: {step: packed(weights.to(torch.half).tensors())}})
+    attributes = "".join(f' {key}="{html.escape(_said(value))}"' for key, value in settings.items())
     figure = (
         f'<figure class="explorer-view explorable"><{tag}{attributes}>{img_element(picture_of(still, alt))}{data}</{tag}>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
@@ -233,3 +241,73 @@ def neuron_wall(
     sizes = ", ".join(f"{k} with {len(each)} neurons" for k, each in groups.items())
     alt = f"Neurons of the adder, the strongest of each group, by activation over all x and y. The groups by frequency: {sizes}."
     return explorable("neuron-wall", figures.wall(tiles), alt, caption, run, x=x, y=y)
+
+
+def _rounded(values: Tensor) -> list[float]:
+    return [round(value, 9) + 0.0 for value in values.tolist()]
+
+
+def train_here(
+    p: int = 29,
+    share: int = 80,
+    decay: float = 1,
+    caption: str = "Press Train: which line rises first? This adder has {width} dimensions and {neurons} neurons, where the "
+    "book's network has {model} and {mlp}, and it learns nothing but sums.",
+) -> HTML:
+    """A small adder that the reader trains in the page on a share of all pairs modulo p, in percent, with a weight decay."""
+    generator = torch.Generator().manual_seed(0)
+    start, pairs = small_adder.untrained(p, generator), small_adder.pairs_of(p)
+    seen = torch.rand(len(pairs), generator=generator).argsort().argsort() < share / 100 * len(pairs)
+    history, (table, into, _) = small_adder.train(start, seen, decay, 500)
+    new, power = history["new"], spectrum(table @ into)[1:]
+    first = (history["seen"] == 1).idxmax()
+    large = [str(k) for k, part in enumerate(power, 1) if part > 1.5 * power.mean()]
+    alt = (
+        f"Two curves over {len(history)} steps of training. All pairs that are seen in training are right after {first} steps, "
+        f"when of the new pairs {new[first]:.0%} are; these rise later, to {new.iloc[-1]:.0%}. Below, bars for the frequencies "
+        f"in what the neurons get: {', '.join(large)} stand out."
+    )
+    book = inspect.signature(Weights.init).parameters
+    width, neurons = small_adder.WIDTH, small_adder.NEURONS
+    caption = caption.format(width=width, neurons=neurons, model=book["d_model"].default, mlp=book["d_mlp"].default)
+    settings = {"p": p, "share": share, "decay": decay, "seed": 1, "width": width, "neurons": neurons}
+    return explorable("train-here", figures.growth(history, power), alt, caption, **settings)
+
+
+def one_step(
+    problem: str = "c=1, b=17, a=42, b+19=?",
+    lam: float = 24.0,
+    stride: float = 0.01,
+    size: int = 1000,
+    caption: str = "One gradient step in the theorem's simplified network. Lengthen it: the diagonal, the look-up, grows. "
+    "When do answers come, and when do they go?",
+) -> HTML:
+    """One gradient step of the theorem's network, of any length, on one problem with a variable and on `size` others.
+
+    The variable may stand on either side in training, the outputs are small, and an operand starts with the score `lam`.
+    """
+    setting = Setting(lam=lam, gamma=1e-11)
+    task, at, asked = setting.task, coordinates(setting.task)["moved variable"], Problem.parse(problem)
+    block = (setting.step_size * exact(setting))[at, at]
+    lengths = [stride * i for i in range(round(1.5 * balance(setting) / stride) + 1)]
+    right = sweeps.along(setting, lengths, sweeps.fresh_problems(size)["1-var"])
+    scores, added = (each[0] for each in sweeps.scores_along(setting, asked.tokens()[None]))
+    window = [balance(setting) * (1 + sign * math.log(2) / lam) for sign in (-1, 1)]
+    best = max(range(len(right)), key=right.__getitem__)
+    alt = (
+        f"Left, a table of {len(block)} letters by {len(block)} after a step of length {lengths[best]:.2f}: each letter scores "
+        f"{lengths[best] * block[0, 0]:.1f} for itself and {lengths[best] * block[0, 1].abs():.1f} for all others. Right, "
+        f"accuracy over the length of the step: near zero but for a narrow peak of {right[best]:.2f} there."
+    )
+    x, y = asked.values
+    settings = {
+        "letters": [task.token_name(task.first_variable + v) for v in range(task.n_variables)],
+        "tokens": task.names(asked.tokens()),
+        "block": _rounded(block.flatten()),
+        "scores": _rounded(scores),
+        "added": _rounded(added),
+        "right": right,
+    }
+    settings |= {"stride": stride, "window": window, "N": task.n_numbers, "x": x, "y": y}
+    still = figures.look_up_peak(lengths[best] * block, settings["letters"], lengths, right)
+    return explorable("one-step", still, alt, caption, **settings)

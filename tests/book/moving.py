@@ -15,6 +15,8 @@ SHOWN = {
     "set-weights": lambda _: explorables.set_weights(),
     "clock-board": explorables.clock_board,
     "neuron-wall": explorables.neuron_wall,
+    "train-here": lambda _: explorables.train_here(),
+    "one-step": lambda _: explorables.one_step(),
 }
 PAGE = """<!doctype html><html lang="en"{theme}><meta charset="utf-8"><title>A page</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><style>{colours}</style>

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from torch import Tensor
 
-from .style import BLUE, GREEN, GREY, INK, VERMILION, WIDTH, legible
+from .style import BLUE, GREEN, GREY, INK, VERMILION, WIDTH, legible, name_cells
 
 
 def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
@@ -113,4 +114,29 @@ def wall(tiles: dict[int, Tensor], columns: int = 18) -> Figure:
         figure.text(
             0.7 * left / (left + width), 1 - ((row + 0.5) * (N + gap) - gap / 2) / height, str(k), ha="right", va="center"
         )
+    return figure
+
+
+def growth(history: pd.DataFrame, power: Tensor) -> Figure:
+    """Draw what is right of the `seen` and the `new` pairs over the steps, and how large each frequency 1, 2, ... is."""
+    figure, (curves, bars) = plt.subplots(2, 1, figsize=(WIDTH, 4), height_ratios=(3, 1.3))
+    for name, colour, look in (("seen", BLUE, "--"), ("new", VERMILION, "-")):
+        curves.plot(history[name], look, color=colour)
+        place = (history[name] > 0.5).idxmax()
+        curves.text(place + 6, 0.5, f"{name} pairs", color=legible(colour))
+    curves.set(xlabel="step", ylabel="right answers", ylim=(0, 1.03))
+    k, share = np.arange(1, len(power) + 1), (power / power.sum()).numpy()
+    bars.bar(k, share, color=np.where(share > 1.5 * share.mean(), VERMILION, GREY))
+    bars.set(xlabel="frequency in what the neurons get", ylabel="share", xticks=k)
+    return figure
+
+
+def look_up_peak(block: Tensor, letters: Sequence[str], lengths: Sequence[float], right: Sequence[float]) -> Figure:
+    """Draw what letters score for letters (V, V), and beside it the share of right answers over the lengths of a step."""
+    figure, (table, curve) = plt.subplots(1, 2, figsize=(WIDTH, 3.2))
+    table.imshow(block.numpy(), vmin=0)
+    name_cells(table, letters, letters)
+    table.set(xlabel="letter that is asked", ylabel="letter of a number")
+    curve.plot(lengths, right, color=VERMILION)
+    curve.set(xlabel="length of the step", ylabel="right answers", ylim=(0, 1.03))
     return figure
