@@ -9,6 +9,7 @@ from assign_add_lib.views import explorables
 
 # each element as a chapter shows it
 SHOWN = {
+    "the-flow": explorables.the_flow,
     "nine-clocks": explorables.nine_clocks,
 }
 PAGE = """<!doctype html><html lang="en"{theme}><meta charset="utf-8"><title>A page</title>

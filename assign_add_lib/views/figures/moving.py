@@ -1,12 +1,16 @@
 """Still pictures of the things to move: what a page shows on paper, and until scripts run."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.path import Path
 
-from .style import BLUE, GREEN, GREY, VERMILION, WIDTH, legible
+from .style import BLUE, GREEN, GREY, INK, LAYER_COLOURS, VERMILION, WIDTH, legible, role
+
+LEAST = 40  # thousandths of attention that an arrow shows
 
 
 def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
@@ -28,3 +32,41 @@ def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
         face.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
         face.set_axis_off()
     return figure
+
+
+def flow(names: Sequence[str], layers: Sequence[Mapping[int, Sequence[int]]], odds: Sequence[tuple[int, int]]) -> Figure:
+    """Draw who attends to whom, from the tokens at the bottom to the answer on top: arrows as thick as the attention.
+
+    `layers` holds {query: weights (key,)}, `odds` holds (answer, odds), both in thousandths.
+    """
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.6))
+    draw_flow(axes, names, layers, odds)
+    return figure
+
+
+def draw_flow(
+    axes: Axes, names: Sequence[str], layers: Sequence[Mapping[int, Sequence[int]]], odds: Sequence[tuple[int, int]]
+) -> None:
+    """Draw a `flow` into axes."""
+    last, heights = len(names) - 1, (0, 2, 4)
+    numbers = [query for query in layers[0] if query < names.index("+") and names[query].isdigit()]
+    for layer, query in (*((1, number) for number in numbers), (1, last), (2, last)):
+        bottom, top = heights[layer - 1] + 0.3, heights[layer] - 0.3
+        for key, weight in enumerate(layers[layer - 1][query]):
+            if weight >= LEAST:
+                middle = (bottom + top) / 2
+                curve = Path([(key, bottom), (key, middle), (query, middle), (query, top)], [1, 4, 4, 4])
+                width = max(1, weight / 80)
+                style = {"arrowstyle": "-|>", "mutation_scale": 6 + width, "shrinkA": 0, "shrinkB": 0}
+                axes.annotate("", (query, top), (query, top - 0.02), arrowprops=style | {"color": LAYER_COLOURS[layer]})
+                axes.add_patch(plt.matplotlib.patches.PathPatch(curve, fill=False, ec=LAYER_COLOURS[layer], lw=width, alpha=0.7))
+    for place, name in enumerate(names):
+        faint = role(name) == "PAD"
+        for height in heights[: 1 if faint else 3 if place == last else 2]:
+            axes.text(place, height, name, ha="center", va="center", fontsize=6.5 if faint else 11, color=GREY if faint else INK)
+    axes.text(last, 5.6, odds[0][0], ha="right", va="center", fontsize=22, fontweight="bold", color=legible(VERMILION))
+    axes.annotate("", (last, 5.2), (last, 4.3), arrowprops={"arrowstyle": "-|>", "color": INK})
+    for words, height in (("layer 1", 1), ("layer 2", 3), ("neurons", 4.75), ("answer", 5.6)):
+        axes.text(-1.6, height, words, va="center", color=GREY)
+    axes.set(xlim=(-1.7, last + 0.6), ylim=(-0.4, 6))
+    axes.set_axis_off()

@@ -1,0 +1,176 @@
+// The network at work on one problem, drawn: the tokens, above them arrows as thick as the attention is, the neurons, and the answer.
+import { draw, make } from "./elements.js";
+import { patternOf } from "./interventions.js";
+import { softmax } from "./network.js";
+
+export const LEAST = 0.04; // of an arrow that is drawn
+const READ = 0.1; // by layer 2, of a variable beside + whose row in layer 1 is drawn, too
+const WIDE = 720, FULL = 22, STEPPED_BACK = 0.32; // widths: of all, of an arrow of 100 %, and of a PAD, where another token has 1
+const LIKELIEST = 5;
+
+/** What is drawn of a pass: `layers`, in each the rows of weights by query; `odds` of the likeliest answers; `neurons` from 0 to 1. */
+export function passOf({ logits, sites }, n) {
+  const row = (query) => sites[patternOf(1)].subarray(query * n, query * n + query + 1), post = sites["blocks.1.mlp.hook_post"];
+  const most = Math.max(...post), odds = [...softmax(logits, logits.length).entries()].sort((a, b) => b[1] - a[1]);
+  const layers = [Object.fromEntries(Array.from({ length: n }, (_, query) => [query, row(query)])), { [n - 1]: sites[patternOf(2)] }];
+  return { layers, odds: odds.slice(0, LIKELIEST), neurons: Array.from(post, (value) => value / most) };
+}
+
+/** The same as Python hands it over: weights and odds in thousandths, neurons as digits to base 36. */
+export function handedPass({ layers, odds, neurons }) {
+  const rows = (layer) => Object.fromEntries(Object.entries(layer).map(([query, row]) => [query, row.map((weight) => weight / 1000)]));
+  return { layers: layers.map(rows), odds: odds.map(([answer, odd]) => [answer, odd / 1000]), neurons: Array.from(neurons, (digit) => parseInt(digit, 36) / 35) };
+}
+
+/** A weight in percent. */
+export const inPercent = (weight) => `${Math.round(100 * weight)} %`;
+
+/** The sum of two numbers of a problem that an answer is, in words: the two that are asked for, or else one of them with another. */
+export function sumBehind(problem, answer) {
+  const [x, y] = problem.values, N = problem.task.numbers, numbers = [x, y, ...problem.assignments.map(([, number]) => number)];
+  const pairs = [[x, y], ...numbers.map((other) => [other, y]), ...numbers.map((other) => [x, other])];
+  const pair = pairs.find(([left, right]) => (left + right) % N === answer);
+  return pair ? `${pair[0]} + ${pair[1]}${pair[0] + pair[1] < N ? "" : ` − ${N}`}` : "";
+}
+
+/** What a network says of a problem, in words. */
+export function said(problem, [[answer]]) {
+  const sum = sumBehind(problem, answer), so = `says ${answer}${sum && ` = ${sum}`}`;
+  return answer === problem.answer ? `${so}, and that is right.` : `${so}; right is ${problem.answer}.`;
+}
+
+export class FlowPicture {
+  #arrows = new Map(); // by layer, query and key
+  #still = matchMedia("(prefers-reduced-motion: reduce)");
+
+  /** `told`, if the reader may touch it: `tapped(place)` for a token, `cut(layer, query, key)` for an arrow. */
+  constructor(task, told = null) {
+    const tall = matchMedia("(max-width: 600px)").matches ? 1.7 : 1; // so that a finger finds its arrow
+    const two = 222, one = two + 20 + 120 * tall, bottom = one + 20 + 130 * tall, part = (tag, name) => draw(tag, { class: name });
+    Object.assign(this, { task, told, levels: { two, one, bottom } });
+    this.svg = draw("svg", { viewBox: `0 0 ${WIDE} ${bottom}`, role: "img" });
+    this.parts = { streams: part("path", "streams"), lens: part("path", "lens"), arrows: part("g", "arrows"), pulses: part("g", "pulses"), heads: part("path", "heads"), names: part("g", "names"), neurons: part("path", "neurons"), bars: part("g", "odds"), answer: part("text", "answer"), sum: part("text", "sum behind") };
+    for (const [key, value] of Object.entries({ x: WIDE, y: 52 })) this.parts.answer.setAttribute(key, value);
+    for (const [key, value] of Object.entries({ x: WIDE, y: 82 })) this.parts.sum.setAttribute(key, value);
+    const labels = [["answer", 18], ["neurons", 98], ["layer 2", two + 50], ["layer 1", one + 42]].map(([text, y]) => draw("text", { class: "label", x: 0, y }, text));
+    this.svg.append(...Object.values(this.parts), ...labels);
+    this.tokens = make("div", { class: "tokens", ...(told && { role: "group", "aria-label": "The tokens: where does each attend?" }) });
+    this.root = make("div", { class: "flow" }, this.svg, this.tokens);
+  }
+
+  /** Draw what a pass (`passOf`) over a problem shows; `chosen` is a token that stands out, or null; `cuts` holds [layer, query, key] each. */
+  show(problem, pass, chosen = null, cuts = []) {
+    const ids = problem.tokens(), { task } = this, names = ids.map((id) => task.names[id]);
+    const place = (operand, side) => (typeof operand === "number" ? side : ids.indexOf(task.token(operand)) + 1);
+    this.carriers = { x: place(problem.left, task.left), y: place(problem.right, task.right) };
+    this.#place(ids, names, chosen);
+    const rows = this.#rows(ids, pass.layers, chosen), drawn = rows.flatMap((row) => this.#ribbons(row, pass.layers, cuts, chosen));
+    for (const [key, arrow] of this.#arrows) if (!drawn.includes(key)) (arrow.remove(), this.#arrows.delete(key));
+    this.svg.classList.toggle("choosing", chosen !== null);
+    this.parts.heads.setAttribute("d", rows.map(([layer, query]) => `M${this.xs[query] - 14} ${this.#ends(layer)[1] + 12}l14 -14l14 14z`).join(""));
+    this.#showAnswer(problem, pass);
+    const reads = rows.map(([layer, query]) => `in layer ${layer} ${names[query]} attends to ${this.#strong(pass.layers[layer - 1][query]).map((key) => `${names[key]} (${inPercent(pass.layers[layer - 1][query][key])})`).join(", ") || "nothing much"}`);
+    this.svg.setAttribute("aria-label", `${reads.join("; ")}. The answer: ${pass.odds[0][0]}.`);
+  }
+
+  /** Where the tokens stand, PADs narrow; the tokens themselves, and their streams. */
+  #place(ids, names, chosen) {
+    const wide = ids.map((id) => (id === this.task.pad ? STEPPED_BACK : 1)), unit = WIDE / wide.reduce((sum, each) => sum + each, 0);
+    this.xs = wide.map((each, i) => unit * (wide.slice(0, i).reduce((sum, other) => sum + other, 0) + each / 2));
+    const { two, one, bottom } = this.levels, real = [...ids.keys()].filter((i) => ids[i] !== this.task.pad), last = this.xs.at(-1);
+    this.parts.streams.setAttribute("d", `${real.map((i) => `M${this.xs[i]} ${bottom}V${one}`).join("")}M${last} ${one}V${two}`);
+    this.parts.lens.setAttribute("d", `M0 166H${WIDE}L${last + 8} ${two - 20}H${last - 8}Z`);
+    const text = (i, y) => draw("text", { x: this.xs[i], y, class: this.#carrier(i) }, names[i]);
+    this.parts.names.replaceChildren(...real.map((i) => text(i, one + 7)), text(ids.length - 1, two + 7));
+    if (String(ids) !== String(this.ids)) this.tokens.replaceChildren(...names.map((name, i) => this.#token(name, i, wide[i])));
+    this.ids = ids;
+    [...this.tokens.children].forEach((token, i) => {
+      if (token.matches("button")) token.ariaPressed = String(i === chosen);
+      token.classList.remove("x", "y");
+      if (this.#carrier(i)) token.classList.add(this.#carrier(i));
+    });
+  }
+
+  #carrier = (i) => Object.keys(this.carriers).find((side) => this.carriers[side] === i) ?? "";
+
+  #token(name, i, wide) {
+    const tap = this.told && wide === 1, token = make(tap ? "button" : "span", { text: name, ...(tap && { type: "button" }), class: wide < 1 ? "pad" : "token" });
+    token.style.flexGrow = wide;
+    if (tap) token.addEventListener("click", () => this.told.tapped(i));
+    return token;
+  }
+
+  /** The rows [layer, query] that matter: of =, of assigned numbers, of what layer 2 reads beside +, and of the token that is chosen. */
+  #rows(ids, [first, second], chosen) {
+    const { task } = this, read = [task.left, task.right].filter((i) => ids[i] >= task.firstVariable && second[task.last][i] >= READ);
+    const numbers = [...ids.keys()].filter((i) => i < task.room && ids[i] < task.numbers);
+    const queries = new Set([...numbers, ...read, task.last, ...(chosen === null ? [] : [chosen])]);
+    return [...[...queries].filter((i) => first[i]).map((query) => [1, query]), [2, task.last]];
+  }
+
+  #strong = (row) => [...row.keys()].filter((key) => row[key] >= LEAST);
+
+  /** The heights between which a layer's arrows run. */
+  #ends = (layer) => (layer === 1 ? [this.levels.bottom, this.levels.one + 14] : [this.levels.one - 14, this.levels.two + 14]);
+
+  /** The arrows of one row, which meet side by side at its query, as wide together as they are apart; returns what they are called. */
+  #ribbons([layer, query], layers, cuts, chosen) {
+    const row = layers[layer - 1][query], isCut = (key) => cuts.some((each) => String(each) === String([layer, query, key]));
+    const keys = [...row.keys()].filter((key) => row[key] >= LEAST || isCut(key)), wide = keys.map((key) => (isCut(key) ? 2 : Math.max(1.5, FULL * row[key])));
+    const [from, to] = this.#ends(layer), end = to + 10, middle = (from + end) / 2;
+    let x = this.xs[query] - wide.reduce((sum, each) => sum + each, 0) / 2;
+    return keys.map((key, i) => {
+      const name = String([layer, query, key]), arrow = this.#arrow(layer, query, key, name), [line, hit, words] = arrow.children, start = this.xs[key];
+      x += wide[i];
+      const d = `M${start} ${from}C${start} ${middle} ${x - wide[i] / 2} ${middle} ${x - wide[i] / 2} ${end}`;
+      for (const path of [line, hit]) path.setAttribute("d", d);
+      line.style.strokeWidth = `${wide[i]}px`;
+      hit.style.strokeWidth = `${Math.max(24, wide[i])}px`;
+      const lit = query === chosen, cut = isCut(key), spot = cut ? [(start + x) / 2, middle + 9] : [start, from - 8];
+      words.setAttribute("x", spot[0]);
+      words.setAttribute("y", spot[1]);
+      words.textContent = cut ? "✂" : lit ? inPercent(row[key]) : "";
+      arrow.setAttribute("class", `arrow ${layer === 2 ? this.#carrier(key) : ""} ${lit ? "lit" : ""} ${cut ? "cut" : ""}`);
+      return name;
+    });
+  }
+
+  #arrow(layer, query, key, name) {
+    if (!this.#arrows.has(name)) {
+      const arrow = draw("g", {}), hit = draw("path", { class: "hit" });
+      arrow.append(draw("path", { class: "line", pathLength: 1 }), hit, draw("text", {}));
+      if (this.told) hit.addEventListener("click", () => this.told.cut(layer, query, key));
+      this.#arrows.set(name, arrow);
+      this.parts.arrows.append(arrow);
+    }
+    return this.#arrows.get(name);
+  }
+
+  #showAnswer(problem, { odds, neurons }) {
+    const [[answer]] = odds, right = answer === problem.answer, sum = sumBehind(problem, answer), step = WIDE / neurons.length;
+    this.parts.neurons.setAttribute("d", neurons.map((value, i) => (value > 0 ? `M${((i + 0.5) * step).toFixed(1)} 164v-${(52 * value).toFixed(1)}` : "")).join(""));
+    this.parts.answer.textContent = answer;
+    this.parts.answer.classList.toggle("wrong", !right);
+    this.parts.sum.textContent = [sum, right ? "" : `not ${problem.answer}`].filter(Boolean).join(", ");
+    this.parts.bars.replaceChildren(...odds.flatMap(([number, odd], i) => {
+      const x = 110 + 88 * i, y = 56 - 50 * odd;
+      return [draw("rect", { x, y, width: 66, height: 56 - y + 1, class: i ? "" : "said" }), draw("text", { x: x + 33, y: 80 }, String(number))];
+    }));
+  }
+
+  /** Let what flows be seen flowing once, from the tokens to the answer; not for those who ask for less motion. */
+  flow() {
+    this.parts.pulses.replaceChildren();
+    if (this.#still.matches) return;
+    for (const [name, arrow] of this.#arrows) {
+      if (arrow.classList.contains("cut")) continue;
+      const pulse = arrow.firstChild.cloneNode(), delay = 800 * (Number(name[0]) - 1);
+      pulse.setAttribute("class", "pulse");
+      this.parts.pulses.append(pulse);
+      pulse.animate([{ strokeDashoffset: 0.3 }, { strokeDashoffset: -1 }], { duration: 900, delay, fill: "both" }).onfinish = () => pulse.remove();
+    }
+    const rise = [{ opacity: 0.25 }, { opacity: 1 }];
+    this.parts.neurons.animate(rise, { duration: 500, delay: 1500, fill: "backwards" });
+    this.parts.answer.animate([{ opacity: 1 }, { opacity: 0.3, offset: 0.4 }, { opacity: 1 }], { duration: 700, delay: 1700 });
+  }
+}
