@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Mapping, Sequence
 from string import ascii_lowercase, digits
 
 import torch
@@ -23,6 +24,10 @@ MODULES = {
         *("elements", "chance", "network", "problem", "interventions", "shelf", "explorable"),
         *("arrows", "flow"),
     ),
+    "learning-film": (
+        *("elements", "chance", "network", "problem", "interventions", "shelf", "explorable"),
+        *("arrows", "film"),
+    ),
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
 }
 
@@ -36,10 +41,13 @@ def explorable(tag: str, still: Figure, alt: str, caption: str, run: Run, step: 
     `still` stands in its place on paper and until scripts run.  On the site the weights are fetched; a notebook gets them.
     """
     step = run.steps[-1] if step is None else step
-    attributes = "".join(
-        f' {name}="{html.escape(_said(value))}"' for name, value in {"run": run.name, "step": step, **settings}.items()
-    )
     data = "" if is_static() else data_element({run.name: {step: packed(run.weights(step).to(torch.half).tensors())}})
+    return _element(tag, still, alt, caption, data, {"run": run.name, "step": step, **settings})
+
+
+def _element(tag: str, still: Figure, alt: str, caption: str, data: str, settings: Mapping) -> HTML:
+    """One element with its still picture, its data and its settings."""
+    attributes = "".join(f' {name}="{html.escape(_said(value))}"' for name, value in settings.items())
     figure = (
         f'<figure class="explorer-view explorable"><{tag}{attributes}>{img_element(picture_of(still, alt))}{data}</{tag}>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
@@ -97,6 +105,32 @@ def the_flow(
     still = figures.flow(names, seen["layers"], seen["odds"])
     given = json.dumps(seen, separators=(",", ":"))
     return explorable("the-flow", still, _flow_in_words(names, seen), caption, run, problem=str(problem), **{"pass": given})
+
+
+def learning_film(
+    run: Run,
+    problems: Sequence[str] = ("c=1, b=17, a=42, b+19=?", "k=5, c=20, 30+k=?"),
+    steps: Sequence[int] = (),
+    caption: str = "Move through training: how many answers are right, and who attends to whom on one problem.",
+) -> HTML:
+    """A film of a run of the study's task: accuracies, and what flows where on problems at kept steps, by default at all."""
+    if run.task != STUDY:
+        raise ValueError("the film is drawn in the study's task only")
+    steps, asked = list(steps or run.steps), [Problem.parse(text) for text in problems]
+    curves = {kind: run.metrics[f"{kind} train"] for kind in ("0-var", "1-var", "2-var")}
+    data = {
+        "steps": steps,
+        "measured": run.metrics.index.tolist(),
+        "curves": {kind: curve.mul(1000).round().astype(int).tolist() for kind, curve in curves.items()},
+        "problems": list(map(str, asked)),
+        "frames": [[one_pass(run.weights(step), problem) for step in steps] for problem in asked],
+    }
+    names = STUDY.names(asked[0].tokens())
+    frames = {steps[at]: data["frames"][0][at] for at in (len(steps) // 5, len(steps) - 1)}
+    still = figures.film(curves, names, {step: (frame["layers"], frame["odds"]) for step, frame in frames.items()})
+    says = "; ".join(f"at step {step} the network says {frame['odds'][0][0]}" for step, frame in frames.items())
+    alt = f"Accuracies over the steps of training, and arrows of attention on {asked[0]}: {says}."
+    return _element("learning-film", still, alt, caption, data_element(data), {})
 
 
 def _flow_in_words(names: list[str], seen: dict) -> str:

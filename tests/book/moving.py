@@ -10,6 +10,7 @@ from assign_add_lib.views import explorables
 # each element as a chapter shows it
 SHOWN = {
     "the-flow": explorables.the_flow,
+    "learning-film": explorables.learning_film,
     "nine-clocks": explorables.nine_clocks,
 }
 PAGE = """<!doctype html><html lang="en"{theme}><meta charset="utf-8"><title>A page</title>

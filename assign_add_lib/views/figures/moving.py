@@ -4,11 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from .style import BLUE, GREEN, GREY, INK, LAYER_COLOURS, VERMILION, WIDTH, legible, role
+from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, LAYER_COLOURS, VERMILION, WIDTH, legible, role
 
 LEAST = 40  # thousandths of attention that an arrow shows
 
@@ -56,10 +58,9 @@ def draw_flow(
             if weight >= LEAST:
                 middle = (bottom + top) / 2
                 curve = Path([(key, bottom), (key, middle), (query, middle), (query, top)], [1, 4, 4, 4])
-                width = max(1, weight / 80)
-                style = {"arrowstyle": "-|>", "mutation_scale": 6 + width, "shrinkA": 0, "shrinkB": 0}
-                axes.annotate("", (query, top), (query, top - 0.02), arrowprops=style | {"color": LAYER_COLOURS[layer]})
-                axes.add_patch(plt.matplotlib.patches.PathPatch(curve, fill=False, ec=LAYER_COLOURS[layer], lw=width, alpha=0.7))
+                looks = {"ec": LAYER_COLOURS[layer], "lw": max(1, weight / 80), "alpha": 0.7}
+                axes.add_patch(PathPatch(curve, fill=False, **looks))
+        axes.plot(query, top + 0.05, "^", color=INK, ms=9)
     for place, name in enumerate(names):
         faint = role(name) == "PAD"
         for height in heights[: 1 if faint else 3 if place == last else 2]:
@@ -70,3 +71,18 @@ def draw_flow(
         axes.text(-1.6, height, words, va="center", color=GREY)
     axes.set(xlim=(-1.7, last + 0.6), ylim=(-0.4, 6))
     axes.set_axis_off()
+
+
+def film(curves: Mapping[str, pd.Series], names: Sequence[str], frames: Mapping[int, tuple]) -> Figure:
+    """Draw accuracy curves, by kind over steps, and below them a `flow` for each step of frames: its layers and odds."""
+    figure, (top, *below) = plt.subplots(
+        1 + len(frames), figsize=(WIDTH, 1.8 + 3.1 * len(frames)), height_ratios=[1.8, *[3.1] * len(frames)]
+    )
+    for (kind, curve), line in zip(curves.items(), (":", "-", "--")):
+        top.plot(curve.index[1:], curve[1:], line, color=KIND_COLOURS[kind] if kind == "0-var" else INK, label=kind)
+    top.set(xscale="log", xlabel="step", ylabel="accuracy")
+    top.legend()
+    for axes, (step, (layers, odds)) in zip(below, frames.items()):
+        draw_flow(axes, names, layers, odds)
+        axes.set_title(f"step {step}")
+    return figure

@@ -5,7 +5,8 @@ import { softmax } from "./network.js";
 
 export const LEAST = 0.04; // of an arrow that is drawn
 const READ = 0.1; // by layer 2, of a variable beside + whose row in layer 1 is drawn, too
-const WIDE = 720, FULL = 22, STEPPED_BACK = 0.32; // widths: of all, of an arrow of 100 %, and of a PAD, where another token has 1
+export const WIDE = 720; // of the drawing
+const FULL = 22, STEPPED_BACK = 0.32; // widths: of an arrow of 100 %, and of a PAD, where another token has 1
 const LIKELIEST = 5;
 
 /** What is drawn of a pass: `layers`, in each the rows of weights by query; `odds` of the likeliest answers; `neurons` from 0 to 1. */
@@ -153,8 +154,8 @@ export class FlowPicture {
     this.parts.answer.classList.toggle("wrong", !right);
     this.parts.sum.textContent = [sum, right ? "" : `not ${problem.answer}`].filter(Boolean).join(", ");
     this.parts.bars.replaceChildren(...odds.flatMap(([number, odd], i) => {
-      const x = 110 + 88 * i, y = 56 - 50 * odd;
-      return [draw("rect", { x, y, width: 66, height: 56 - y + 1, class: i ? "" : "said" }), draw("text", { x: x + 33, y: 80 }, String(number))];
+      const x = 104 + 80 * i, y = 56 - 50 * odd;
+      return [draw("rect", { x, y, width: 58, height: 56 - y + 1, class: i ? "" : "said" }), draw("text", { x: x + 29, y: 80 }, String(number))];
     }));
   }
 
