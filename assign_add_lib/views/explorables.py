@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from ..analysis.fourier import key_frequencies, number_table
 from ..model import Weights
 from ..model import run as forward
-from ..task import STUDY, Problem
+from ..task import Problem
 from ..training import Run
 from . import figures
-from .explorer import live, packed
+from .explorer import live, packed, refuse_others
 from .page import data_element, img_element, is_static, picture_of
 
 # of each element its modules, each after what it imports
@@ -97,9 +97,8 @@ def the_flow(
     caption: str = "Who attends to whom on your problem, in the trained network: an arrow is as thick as the attention it draws.",
 ) -> HTML:
     """What flows where in a network of the study's task on a problem that the reader may change, with arrows to cut."""
+    refuse_others(run)
     problem = Problem.parse(problem) if isinstance(problem, str) else problem
-    if run.task != STUDY:
-        raise ValueError("the flow is drawn in the study's task only")
     seen = one_pass(run.weights(), problem)
     names = problem.task.names(problem.tokens())
     still = figures.flow(names, seen["layers"], seen["odds"])
@@ -114,8 +113,7 @@ def learning_film(
     caption: str = "Move through training: how many answers are right, and who attends to whom on one problem.",
 ) -> HTML:
     """A film of a run of the study's task: accuracies, and what flows where on problems at kept steps, by default at all."""
-    if run.task != STUDY:
-        raise ValueError("the film is drawn in the study's task only")
+    refuse_others(run)
     steps, asked = list(steps or run.steps), [Problem.parse(text) for text in problems]
     curves = {kind: run.metrics[f"{kind} train"] for kind in ("0-var", "1-var", "2-var")}
     data = {
@@ -125,7 +123,7 @@ def learning_film(
         "problems": list(map(str, asked)),
         "frames": [[one_pass(run.weights(step), problem) for step in steps] for problem in asked],
     }
-    names = STUDY.names(asked[0].tokens())
+    names = asked[0].task.names(asked[0].tokens())
     frames = {steps[at]: data["frames"][0][at] for at in (len(steps) // 5, len(steps) - 1)}
     still = figures.film(curves, names, {step: (frame["layers"], frame["odds"]) for step, frame in frames.items()})
     says = "; ".join(f"at step {step} the network says {frame['odds'][0][0]}" for step, frame in frames.items())
