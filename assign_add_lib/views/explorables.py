@@ -22,11 +22,11 @@ from .page import data_element, img_element, is_static, picture_of
 MODULES = {
     "the-flow": (
         *("elements", "chance", "network", "problem", "interventions", "shelf", "explorable"),
-        *("arrows", "flow"),
+        *("passes", "arrows", "flow"),
     ),
     "learning-film": (
         *("elements", "chance", "network", "problem", "interventions", "shelf", "explorable"),
-        *("arrows", "film"),
+        *("passes", "arrows", "film"),
     ),
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
 }

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from browsing import show
+from browsing import STICKING_OUT, faint, show, violations
 from chromium import served
 from moving import PAGE, alive, verdict
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
@@ -129,6 +129,25 @@ def test_an_arrow_is_cut_and_mended_by_a_click(flow):
         pointer.pointer_action.move_to_location(x, y).click()
         pointer.perform()
         assert verdict(flow).startswith(said)
+
+
+def test_what_comes_by_tapping_is_read_by_all(browser, moving):
+    """In the dark, with arrows listed and cut."""
+    alive(browser, moving, "the-flow-dark", width=360)
+    tap(browser, 15)
+    browser.execute_script("document.querySelectorAll('the-flow .chip')[1].click()")
+    assert "no longer attends" in verdict(browser)
+    assert violations(browser) == [] and faint(browser) == [] and browser.execute_script(STICKING_OUT) == []
+
+
+def test_nothing_moves_for_those_who_ask_for_less_motion(browser, moving):
+    for wish, moves in (("reduce", False), ("no-preference", True)):
+        alive(browser, moving, "the-flow")
+        media = {"features": [{"name": "prefers-reduced-motion", "value": wish}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        tap(browser, 3)
+        browser.execute_script("document.querySelector('the-flow .chip').click()")
+        assert browser.execute_script("return document.querySelectorAll('the-flow .pulse').length > 0") == moves
 
 
 def test_what_is_no_problem_is_said_in_one_line(flow):

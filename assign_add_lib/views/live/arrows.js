@@ -1,44 +1,10 @@
 // The network at work on one problem, drawn: the tokens, above them arrows as thick as the attention is, the neurons, and the answer.
 import { draw, make } from "./elements.js";
-import { patternOf } from "./interventions.js";
-import { softmax } from "./network.js";
+import { LEAST, inPercent, sumBehind } from "./passes.js";
 
-export const LEAST = 0.04; // of an arrow that is drawn
 const READ = 0.1; // by layer 2, of a variable beside + whose row in layer 1 is drawn, too
 export const WIDE = 720; // of the drawing
 const FULL = 22, STEPPED_BACK = 0.32; // widths: of an arrow of 100 %, and of a PAD, where another token has 1
-const LIKELIEST = 5;
-
-/** What is drawn of a pass: `layers`, in each the rows of weights by query; `odds` of the likeliest answers; `neurons` from 0 to 1. */
-export function passOf({ logits, sites }, n) {
-  const row = (query) => sites[patternOf(1)].subarray(query * n, query * n + query + 1), post = sites["blocks.1.mlp.hook_post"];
-  const most = Math.max(...post), odds = [...softmax(logits, logits.length).entries()].sort((a, b) => b[1] - a[1]);
-  const layers = [Object.fromEntries(Array.from({ length: n }, (_, query) => [query, row(query)])), { [n - 1]: sites[patternOf(2)] }];
-  return { layers, odds: odds.slice(0, LIKELIEST), neurons: Array.from(post, (value) => value / most) };
-}
-
-/** The same as Python hands it over: weights and odds in thousandths, neurons as digits to base 36. */
-export function handedPass({ layers, odds, neurons }) {
-  const rows = (layer) => Object.fromEntries(Object.entries(layer).map(([query, row]) => [query, row.map((weight) => weight / 1000)]));
-  return { layers: layers.map(rows), odds: odds.map(([answer, odd]) => [answer, odd / 1000]), neurons: Array.from(neurons, (digit) => parseInt(digit, 36) / 35) };
-}
-
-/** A weight in percent. */
-export const inPercent = (weight) => `${Math.round(100 * weight)} %`;
-
-/** The sum of two numbers of a problem that an answer is, in words: the two that are asked for, or else one of them with another. */
-export function sumBehind(problem, answer) {
-  const [x, y] = problem.values, N = problem.task.numbers, numbers = [x, y, ...problem.assignments.map(([, number]) => number)];
-  const pairs = [[x, y], ...numbers.map((other) => [other, y]), ...numbers.map((other) => [x, other])];
-  const pair = pairs.find(([left, right]) => (left + right) % N === answer);
-  return pair ? `${pair[0]} + ${pair[1]}${pair[0] + pair[1] < N ? "" : ` − ${N}`}` : "";
-}
-
-/** What a network says of a problem, in words. */
-export function said(problem, [[answer]]) {
-  const sum = sumBehind(problem, answer), so = `says ${answer}${sum && ` = ${sum}`}`;
-  return answer === problem.answer ? `${so}, and that is right.` : `${so}; right is ${problem.answer}.`;
-}
 
 export class FlowPicture {
   #arrows = new Map(); // by layer, query and key
@@ -50,7 +16,7 @@ export class FlowPicture {
     const two = 222, one = two + 20 + 120 * tall, bottom = one + 20 + 130 * tall, part = (tag, name) => draw(tag, { class: name });
     Object.assign(this, { task, told, levels: { two, one, bottom } });
     this.svg = draw("svg", { viewBox: `0 0 ${WIDE} ${bottom}`, role: "img" });
-    this.parts = { streams: part("path", "streams"), lens: part("path", "lens"), arrows: part("g", "arrows"), pulses: part("g", "pulses"), heads: part("path", "heads"), names: part("g", "names"), neurons: part("path", "neurons"), bars: part("g", "odds"), answer: part("text", "answer"), sum: part("text", "sum behind") };
+    this.parts = { streams: part("path", "streams"), lens: part("path", "lens"), arrows: part("g", "arrows"), pulses: part("g", "pulses"), heads: part("path", "heads"), names: part("g", "names"), words: part("g", "words"), neurons: part("path", "neurons"), bars: part("g", "odds"), answer: part("text", "answer"), sum: part("text", "sum behind") };
     for (const [key, value] of Object.entries({ x: WIDE, y: 52 })) this.parts.answer.setAttribute(key, value);
     for (const [key, value] of Object.entries({ x: WIDE, y: 82 })) this.parts.sum.setAttribute(key, value);
     const labels = [["answer", 18], ["neurons", 98], ["layer 2", two + 50], ["layer 1", one + 42]].map(([text, y]) => draw("text", { class: "label", x: 0, y }, text));
@@ -65,8 +31,13 @@ export class FlowPicture {
     const place = (operand, side) => (typeof operand === "number" ? side : ids.indexOf(task.token(operand)) + 1);
     this.carriers = { x: place(problem.left, task.left), y: place(problem.right, task.right) };
     this.#place(ids, names, chosen);
-    const rows = this.#rows(ids, pass.layers, chosen), drawn = rows.flatMap((row) => this.#ribbons(row, pass.layers, cuts, chosen));
-    for (const [key, arrow] of this.#arrows) if (!drawn.includes(key)) (arrow.remove(), this.#arrows.delete(key));
+    const rows = this.#rows(ids, pass.layers, chosen, cuts), drawn = rows.flatMap((row) => this.#ribbons(row, pass.layers, cuts, chosen));
+    for (const [name, { root, words }] of this.#arrows) {
+      if (drawn.includes(name)) continue;
+      root.remove();
+      words.remove();
+      this.#arrows.delete(name);
+    }
     this.svg.classList.toggle("choosing", chosen !== null);
     this.parts.heads.setAttribute("d", rows.map(([layer, query]) => `M${this.xs[query] - 14} ${this.#ends(layer)[1] + 12}l14 -14l14 14z`).join(""));
     this.#showAnswer(problem, pass);
@@ -101,11 +72,11 @@ export class FlowPicture {
     return token;
   }
 
-  /** The rows [layer, query] that matter: of =, of assigned numbers, of what layer 2 reads beside +, and of the token that is chosen. */
-  #rows(ids, [first, second], chosen) {
+  /** The rows [layer, query] that matter: of =, of assigned numbers, of what layer 2 reads beside +, of the token that is chosen, and of cuts. */
+  #rows(ids, [first, second], chosen, cuts) {
     const { task } = this, read = [task.left, task.right].filter((i) => ids[i] >= task.firstVariable && second[task.last][i] >= READ);
     const numbers = [...ids.keys()].filter((i) => i < task.room && ids[i] < task.numbers);
-    const queries = new Set([...numbers, ...read, task.last, ...(chosen === null ? [] : [chosen])]);
+    const queries = new Set([...numbers, ...read, task.last, ...(chosen === null ? [] : [chosen]), ...cuts.map(([, query]) => query)]);
     return [...[...queries].filter((i) => first[i]).map((query) => [1, query]), [2, task.last]];
   }
 
@@ -121,28 +92,29 @@ export class FlowPicture {
     const [from, to] = this.#ends(layer), end = to + 10, middle = (from + end) / 2;
     let x = this.xs[query] - wide.reduce((sum, each) => sum + each, 0) / 2;
     return keys.map((key, i) => {
-      const name = String([layer, query, key]), arrow = this.#arrow(layer, query, key, name), [line, hit, words] = arrow.children, start = this.xs[key];
+      const name = String([layer, query, key]), { root, line, hit, words } = this.#arrow(layer, query, key, name), start = this.xs[key];
       x += wide[i];
       const d = `M${start} ${from}C${start} ${middle} ${x - wide[i] / 2} ${middle} ${x - wide[i] / 2} ${end}`;
       for (const path of [line, hit]) path.setAttribute("d", d);
       line.style.strokeWidth = `${wide[i]}px`;
       hit.style.strokeWidth = `${Math.max(24, wide[i])}px`;
       const lit = query === chosen, cut = isCut(key), spot = cut ? [(start + x) / 2, middle + 9] : [start, from - 8];
-      words.setAttribute("x", spot[0]);
-      words.setAttribute("y", spot[1]);
-      words.textContent = cut ? "✂" : lit ? inPercent(row[key]) : "";
-      arrow.setAttribute("class", `arrow ${layer === 2 ? this.#carrier(key) : ""} ${lit ? "lit" : ""} ${cut ? "cut" : ""}`);
+      for (const [axis, at] of [["x", spot[0]], ["y", spot[1]]]) words.setAttribute(axis, at);
+      words.textContent = cut ? "✂" : lit ? `${Math.round(100 * row[key])}%` : "";
+      words.setAttribute("class", cut ? "cut" : "");
+      root.setAttribute("class", `arrow ${layer === 2 ? this.#carrier(key) : ""} ${lit ? "lit" : ""} ${cut ? "cut" : ""}`);
       return name;
     });
   }
 
   #arrow(layer, query, key, name) {
     if (!this.#arrows.has(name)) {
-      const arrow = draw("g", {}), hit = draw("path", { class: "hit" });
-      arrow.append(draw("path", { class: "line", pathLength: 1 }), hit, draw("text", {}));
+      const root = draw("g", {}), line = draw("path", { class: "line", pathLength: 1 }), hit = draw("path", { class: "hit" }), words = draw("text", {});
       if (this.told) hit.addEventListener("click", () => this.told.cut(layer, query, key));
-      this.#arrows.set(name, arrow);
-      this.parts.arrows.append(arrow);
+      root.append(line, hit);
+      this.parts.arrows.append(root);
+      this.parts.words.append(words);
+      this.#arrows.set(name, { root, line, hit, words });
     }
     return this.#arrows.get(name);
   }
@@ -163,9 +135,9 @@ export class FlowPicture {
   flow() {
     this.parts.pulses.replaceChildren();
     if (this.#still.matches) return;
-    for (const [name, arrow] of this.#arrows) {
-      if (arrow.classList.contains("cut")) continue;
-      const pulse = arrow.firstChild.cloneNode(), delay = 800 * (Number(name[0]) - 1);
+    for (const [name, { root, line }] of this.#arrows) {
+      if (root.classList.contains("cut")) continue;
+      const pulse = line.cloneNode(), delay = 800 * (Number(name[0]) - 1);
       pulse.setAttribute("class", "pulse");
       this.parts.pulses.append(pulse);
       pulse.animate([{ strokeDashoffset: 0.3 }, { strokeDashoffset: -1 }], { duration: 900, delay, fill: "both" }).onfinish = () => pulse.remove();

@@ -1,13 +1,14 @@
 // <learning-film>: one slider over the kept steps of a run, above it the accuracies, below it what flows where on a problem at that step.
 // It holds all that it shows as data, {steps, measured, curves, problems, frames}: some hundred bytes a step, where weights are 560 000.
-import { FlowPicture, WIDE, handedPass, said } from "./arrows.js";
+import { FlowPicture, WIDE } from "./arrows.js";
 import { draw, make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
+import { handedPass, said } from "./passes.js";
 import { Problem, STUDY } from "./problem.js";
 
 const HIGH = 150, LEFT = 40, FIRST = 100; // of the chart, whose steps from FIRST on are logarithmic, and its left end
 const PAUSE = 900; // milliseconds a frame
-const SAME = 0.01; // how far odds may move and still be said to stay
+const SAME = 10; // thousandths: how far odds may move and still be said to stay
 
 const spaced = (step) => String(step).replace(/\B(?=(\d{3})+$)/g, "\u2009");
 
@@ -18,7 +19,7 @@ class LearningFilm extends Explorable {
     const { steps, measured, curves, problems, frames } = JSON.parse(this.querySelector("script").textContent);
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     Object.assign(this, { steps, measured, curves, at: 0, asked: 0 });
-    this.films = problems.map((text, i) => ({ problem: Problem.parse(text), frames: frames[i].map(handedPass) }));
+    this.films = problems.map((text, i) => ({ problem: Problem.parse(text), frames: frames[i] }));
     this.picture = new FlowPicture(STUDY);
     this.step = slider("step", { least: 0, most: steps.length - 1, value: 0, says: (at) => spaced(steps[at]) }, (at) => {
       this.#stop();
@@ -63,13 +64,13 @@ class LearningFilm extends Explorable {
   /** Show a frame of a problem's film. */
   #show(at, asked = this.asked) {
     Object.assign(this, { at, asked });
-    const { problem, frames } = this.films[asked], step = this.steps[at], row = this.measured.indexOf(step);
+    const { problem, frames } = this.films[asked], step = this.steps[at], row = this.measured.indexOf(step), pass = handedPass(frames[at]);
     this.step.set(at);
     this.line.setAttribute("d", `M${this.#x(step)} 4V${HIGH - 24}`);
     this.shares.replaceChildren("Right answers: ", ...Object.entries(this.curves).map(([kind, shares]) => make("span", { class: `of-${kind}`, text: `${kind} ${Math.round(shares[row] / 10)} %` })));
-    this.picture.show(problem, frames[at]);
-    const stays = at >= this.#settled() ? " From here on its answer stays." : "";
-    this.verdict.textContent = `Step ${spaced(step)}: the network ${said(problem, frames[at].odds)}${stays}`;
+    this.picture.show(problem, pass);
+    const stays = at >= this.#settled() ? " In all later frames it says the same." : "";
+    this.verdict.textContent = `Step ${spaced(step)}: the network ${said(problem, pass.odds)}${stays}`;
   }
 
   /** The frame from which neither the answer nor its odds change any more. */

@@ -1,10 +1,11 @@
 // <the-flow run="seed-42" step="30000" problem="…" pass="…">: what flows where on the reader's problem; any arrow of attention can be cut.
 // `pass` is what the network computes on the problem it opens with, so that all is drawn before its weights are there.
-import { FlowPicture, LEAST, handedPass, inPercent, passOf, said } from "./arrows.js";
+import { FlowPicture } from "./arrows.js";
 import { make, onceNear } from "./elements.js";
 import { Explorable } from "./explorable.js";
 import { cutArrow, together } from "./interventions.js";
 import { run } from "./network.js";
+import { LEAST, handedPass, inPercent, passOf, said } from "./passes.js";
 import { Problem, STUDY } from "./problem.js";
 
 class TheFlow extends Explorable {
