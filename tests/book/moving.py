@@ -12,6 +12,11 @@ SHOWN = {
     "the-flow": explorables.the_flow,
     "learning-film": explorables.learning_film,
     "nine-clocks": explorables.nine_clocks,
+    "name-badges": explorables.name_badges,
+    "transplant-bench": explorables.transplant_bench,
+    "set-weights": lambda _: explorables.set_weights(),
+    "clock-board": explorables.clock_board,
+    "neuron-wall": explorables.neuron_wall,
 }
 PAGE = """<!doctype html><html lang="en"{theme}><meta charset="utf-8"><title>A page</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><style>{colours}</style>

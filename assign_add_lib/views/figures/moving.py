@@ -4,11 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
+from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
+from torch import Tensor
 
 from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, LAYER_COLOURS, VERMILION, WIDTH, legible, role
 
@@ -34,6 +37,86 @@ def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
         face.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
         face.set_axis_off()
     return figure
+
+
+def badges(numbers: Sequence[int], names: Sequence[str], asked: Sequence[str], shares: Sequence[float]) -> Figure:
+    """Draw numbers as cards that wear names, those asked for in colour, above bars of the attention that each gets."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 2.1))
+    for at, (number, name, share) in enumerate(zip(numbers, names, shares)):
+        axes.add_patch(FancyBboxPatch((at - 0.25, 0.25), 0.5, 0.6, "round,pad=0.08", facecolor="white", edgecolor=GREY))
+        axes.text(at, 0.68, str(number), ha="center", va="center", fontsize=16)
+        looks = dict(facecolor=BLUE if name in asked else "white", edgecolor=INK, boxstyle="round,pad=0.35")
+        colour = "white" if name in asked else INK
+        axes.text(at, 0.25, name or "typed", ha="center", va="center", color=colour, weight="bold", bbox=looks if name else None)
+        axes.bar(at, -share, 0.4, color=VERMILION)
+        axes.text(at, -share - 0.05, f"{share:.0%}", ha="center", va="top")
+    axes.set(xlim=(-0.6, len(numbers) - 0.4), ylim=(-max(shares) - 0.3, 1))
+    axes.set_axis_off()
+    return figure
+
+
+def bench(names: Sequence[Sequence[str]], recovered: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw two problems above each other, and below them by site the shares recovered at their positions, or at the last."""
+    columns = len(names[0])
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.4 * (len(recovered) + 2.2)))
+    for side, row in enumerate(names):
+        axes.text(-0.8, side, "AB"[side], ha="right", va="center", weight="bold")
+        for at, name in enumerate(row):
+            differs = names[0][at] != names[1][at]
+            axes.text(at, side, name, ha="center", va="center", weight="bold" if differs else "normal")
+    for down, (name, shares) in enumerate(recovered.items(), 2):
+        axes.text(-0.8, down, name, ha="right", va="center")
+        wide = len(shares) == 1 and "attention" in name
+        for at, share in enumerate(shares, columns - len(shares)):
+            left, width = (-0.45, columns - 0.1) if wide else (at - 0.45, 0.9)
+            shade = plt.get_cmap("Oranges")(0.6 * min(max(share, 0), 1))
+            axes.add_patch(plt.Rectangle((left, down - 0.4), width, 0.8, facecolor=shade, edgecolor=GREY))
+            axes.text(left + width / 2, down, f"{share:.0%}".replace("-0%", "0%"), ha="center", va="center")
+    axes.set(xlim=(-3.6, columns), ylim=(len(recovered) + 1.6, -0.6))
+    axes.set_axis_off()
+    return figure
+
+
+def by_kind(rows: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Draw for each setting a panel with the accuracy on each kind of problem, as rows[setting][kind]."""
+    figure, panels = plt.subplots(1, len(rows), figsize=(WIDTH, 1.7), sharey=True)
+    for panel, (setting, shares) in zip(panels, rows.items()):
+        panel.barh(list(shares), list(shares.values()), color=VERMILION)
+        for at, share in enumerate(shares.values()):
+            panel.text(min(share, 0.62) + 0.04, at, f"{share:.0%}", va="center", color="white" if share > 0.62 else INK)
+        panel.set(xlim=(0, 1), xticks=(0, 1), xticklabels=("0", "1"), title=setting)
+        panel.tick_params(axis="y", length=0)
+    panels[0].invert_yaxis()
+
+
+def boards(right: dict[str, Tensor]) -> Figure:
+    """Draw boards of all sums x + y, by title, with a cell filled where `right` (x, y) is true."""
+    figure, panels = plt.subplots(1, len(right), figsize=(WIDTH, WIDTH / len(right) + 0.35), sharey=True)
+    for axes, (title, cells) in zip(panels, right.items()):
+        axes.imshow(cells.T.numpy(), origin="lower", cmap=ListedColormap(["#eeeeee", VERMILION]), vmin=0, vmax=1)
+        axes.set_title(title, loc="center", fontsize=8.5)
+        axes.set(xlabel="x", xticks=[0, len(cells) - 1])
+    panels[0].set(ylabel="y", yticks=[0, len(cells) - 1])
+    return figure
+
+
+def wall(tiles: dict[int, Tensor], columns: int = 18) -> Figure:
+    """Draw the first neurons of each group over all pairs: `tiles` holds activations (x, y, neurons) by the group's frequency."""
+    N, gap = next(iter(tiles.values())).shape[0], 5
+    mosaic = np.full((len(tiles) * (N + gap), columns * (N + gap)), np.nan)  # a pixel for each pair
+    for row, group in enumerate(tiles.values()):
+        for column, tile in enumerate(group[..., :columns].unbind(2)):
+            shown = (tile / tile.max()).T.flip(0).numpy()  # y goes up
+            mosaic[row * (N + gap) :, column * (N + gap) :][:N, :N] = shown
+    dpi, left = plt.rcParams["figure.dpi"], 60
+    height, width = mosaic.shape
+    figure = plt.figure(figsize=((left + width) / dpi, height / dpi), layout="none")
+    shades = plt.get_cmap("Blues", 6)  # few, so that the picture stays small
+    figure.figimage(shades(np.ma.masked_invalid(mosaic), bytes=True), xo=left, origin="upper")
+    for row, k in enumerate(tiles):
+        figure.text(
+            0.7 * left / (left + width), 1 - ((row + 0.5) * (N + gap) - gap / 2) / height, str(k), ha="right", va="center"
+        )
 
 
 def flow(names: Sequence[str], layers: Sequence[Mapping[int, Sequence[int]]], odds: Sequence[tuple[int, int]]) -> Figure:
