@@ -87,6 +87,7 @@ def by_kind(rows: Mapping[str, Mapping[str, float]]) -> Figure:
         panel.set(xlim=(0, 1), xticks=(0, 1), xticklabels=("0", "1"), title=setting)
         panel.tick_params(axis="y", length=0)
     panels[0].invert_yaxis()
+    return figure
 
 
 def boards(right: dict[str, Tensor]) -> Figure:
@@ -117,6 +118,7 @@ def wall(tiles: dict[int, Tensor], columns: int = 18) -> Figure:
         figure.text(
             0.7 * left / (left + width), 1 - ((row + 0.5) * (N + gap) - gap / 2) / height, str(k), ha="right", va="center"
         )
+    return figure
 
 
 def flow(names: Sequence[str], layers: Sequence[Mapping[int, Sequence[int]]], odds: Sequence[tuple[int, int]]) -> Figure:
