@@ -9,6 +9,8 @@ from assign_add_lib.views import explorables
 
 # each element as a chapter shows it
 SHOWN = {
+    "the-flow": explorables.the_flow,
+    "learning-film": explorables.learning_film,
     "nine-clocks": explorables.nine_clocks,
     "name-badges": explorables.name_badges,
     "transplant-bench": explorables.transplant_bench,

@@ -13,7 +13,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from assign_add_lib import Problem, load_run
 from assign_add_lib.analysis.interventions import attend_in_layer_2, output_of, patched, put_back
 from assign_add_lib.model import run
-from assign_add_lib.views.explorables import carried
+from assign_add_lib.views.explorables.binding import carried
 
 BASE = "c=1, b=17, a=42, b+19=?"
 OTHERS = {

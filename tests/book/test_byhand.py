@@ -10,7 +10,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from assign_add_lib import Problem, handmade
 from assign_add_lib.analysis.interventions import answers
-from assign_add_lib.views.explorables import knobs, turned
+from assign_add_lib.views.explorables.byhand import knobs, turned
 
 STRENGTHS = (
     (0, 0, 0, 0, 0),

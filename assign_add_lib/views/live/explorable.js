@@ -1,5 +1,6 @@
 // What the things to move share: each is an element that holds a still picture, for print and where no script runs.
-// Once the reader comes near, it fetches its network and is drawn in the place of that picture.
+// Once the reader comes near, it fetches its network and is drawn in the place of that picture: by `build(weights)`.
+// One that can be drawn before its network is there has a `sketch()`, too, and fetches it once all the page is there.
 import { make, onceNear } from "./elements.js";
 import { shelfOf } from "./shelf.js";
 
@@ -10,20 +11,29 @@ export class Explorable extends HTMLElement {
       return document.addEventListener("readystatechange", () => this.connectedCallback(), { once: true });
     }
     this.view = make("div", { class: "live-view" });
-    onceNear(this, () => this.#begin());
+    if (!this.sketch) return onceNear(this, () => this.#begin());
+    this.sketch();
+    this.#stand();
+    onceNear(this, () => (document.readyState === "complete" ? this.#begin() : addEventListener("load", () => this.#begin(), { once: true })));
+  }
+
+  /** Take the place of the still picture. */
+  #stand() {
+    this.classList.add("live");
+    if (!this.view.isConnected) this.append(this.view);
   }
 
   async #begin() {
     try {
       const weights = this.hasAttribute("run") && (await shelfOf(this).weights(this.getAttribute("run"), this.getAttribute("step")));
       this.build(weights);
-      this.classList.add("live");
+      this.#stand();
     } catch (error) {
-      const again = make("button", { type: "button", text: "Try again" });
-      again.addEventListener("click", () => this.#begin());
-      this.view.replaceChildren(make("p", { class: "error", role: "alert", text: error.message }), again);
+      const again = make("button", { type: "button", text: "Try again" }), trouble = make("div", {}, make("p", { class: "error", role: "alert", text: error.message }), again);
+      again.addEventListener("click", () => (trouble.remove(), this.#begin()));
+      this.view.append(trouble);
+      if (!this.view.isConnected) this.append(this.view);
     }
-    this.append(this.view);
   }
 
   /** The numbers of an attribute. */
