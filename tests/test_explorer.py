@@ -10,7 +10,7 @@ from small import held
 
 from assign_add_lib import Task, handmade, load_run
 from assign_add_lib.model import Weights
-from assign_add_lib.views import playground
+from assign_add_lib.views import explorables, playground
 from assign_add_lib.views.explorer import BY_HAND, MODULES, PARTS, Asked, explorer, live_script
 
 TEXT = "c=1, b=17, b+19=?"
@@ -47,7 +47,7 @@ def test_a_notebook_gets_the_steps_that_it_names(live):
     assert "<style>" in output and 'customElements.define("assign-add"' in output
 
 
-@pytest.mark.parametrize("modules", [MODULES, playground.MODULES])
+@pytest.mark.parametrize("modules", [MODULES, playground.MODULES, *explorables.MODULES.values()])
 def test_modules_are_joined_into_one_script(modules):
     script = live_script(modules)
     assert not re.search(r"(?m)^(import|export) ", script) and "import.meta" not in script and "</script" not in script

@@ -102,7 +102,7 @@ def test_every_module_has_its_test_file(root):
     for name in modules(root / PACKAGE):
         *rooms, module = name.split(".")
         if module != "__init__" and not (root / PACKAGE / name.replace(".", "/")).is_dir():
-            whole = {f"test_{room}" for room in rooms if room in ("theory", "checks", "figures")}
+            whole = {f"test_{room}" for room in rooms if room in ("theory", "checks", "figures", "explorables")}
             assert {f"test_{module.strip('_')}", *(f"test_{room}_{module}" for room in rooms), *whole} & tests, name
 
 

@@ -556,3 +556,10 @@ def test_drawn_curves_are_the_tables():
     content[:, 17] = 0.3
     axes = figures.peaks(content, theory.convolve(content), (34,), 34).axes
     assert axes[1].patches[34].get_height() == pytest.approx(0.09)
+
+
+def test_accuracy_along_the_step_is_that_of_each_length():
+    setting, problems = Setting(lam=24.0, gamma=1e-11), {"1-var": sweeps.fresh_problems(200)["1-var"]}
+    lengths = [0.0, 1.0, 1.18, 1.22, 1.26, 1.5]
+    slowly = [sweeps.outcomes(setting, h, problems)[0]["1-var"] for h in lengths]
+    assert sweeps.along(setting, lengths, problems["1-var"]) == slowly and max(slowly) > 0.9 > 0.1 > min(slowly)

@@ -1,6 +1,7 @@
 """What chapter 13 measures often enough to ship, in data/theory: many starts, batches, embeddings, and the measured start."""
 
 import math
+from collections.abc import Sequence
 
 import pandas as pd
 import torch
@@ -10,7 +11,7 @@ from ..engine.manifest import shipped_file
 from ..task import STUDY
 from .closed import exact
 from .embeddings import follow_with, gram, step_with
-from .forward import attention, ranks_first
+from .forward import attention, content, convolve, key_scores, ranks_first
 from .population import draw, every_sequence, outcome
 from .setting import Setting, coordinates
 from .steps import follow, named_entries, step_on_batch
@@ -42,6 +43,19 @@ def outcomes(setting: Setting, h: float, problems: dict[str, Tensor]) -> tuple[d
         wanted = attention(STUDY, W, tokens).gather(1, STUDY.value_positions(tokens))
         mass[kind] = wanted.sum(1).mean().item()
     return accuracies(W, problems), mass
+
+
+def along(setting: Setting, lengths: Sequence[float], tokens: Tensor) -> list[float]:
+    """The share of problems (batch, length) that are right after the theorem's step, at each of some multiples of it."""
+    scores, added = scores_along(setting, tokens)
+    task, right = setting.task, setting.task.right_answers(tokens)
+    found = (convolve(content(task, (scores + h * added).softmax(1), tokens)).argmax(1) for h in lengths)
+    return [(each == right).double().mean().item() for each in found]
+
+
+def scores_along(setting: Setting, tokens: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores (batch, pos) that every position has for `=` before the theorem's step, and what the step adds to each."""
+    return tuple(key_scores(setting.task, W, tokens) for W in (setting.initial(), setting.step_size * exact(setting)))
 
 
 def ranked(W: Tensor, tokens: Tensor) -> float:

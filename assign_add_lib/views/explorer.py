@@ -58,8 +58,7 @@ def explorer(
     if unknown := set(shows) - set(PARTS):
         raise ValueError(f"there is no part {min(unknown)}; there are {', '.join(PARTS)}")
     sources = [_network(each.source) for each in asked]
-    if any(source.task != STUDY for source in sources):
-        raise ValueError("the live network answers in the study's task only")
+    refuse_others(*sources)
     problem = Problem.parse(problem) if isinstance(problem, str) else problem
     attributes, held = {"problem": str(problem), "shows": " ".join(shows)}, {}
     on_site = is_static() and all(map(_is_shipped, asked))
@@ -78,6 +77,12 @@ def explorer(
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
     return HTML(figure if is_static() else figure + live(MODULES))
+
+
+def refuse_others(*sources: Run | Weights) -> None:
+    """Raise ValueError for a network that is not of the study's task, which is all that a page's problems are of."""
+    if any(source.task != STUDY for source in sources):
+        raise ValueError("the live network answers in the study's task only")
 
 
 def sentence(problem: Problem, weights: Weights) -> str:

@@ -13,7 +13,7 @@ from assign_add_lib.engine.files import file_sha256, save_tensors
 from assign_add_lib.engine.folder import checkpoint_path
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.training import shipped_runs
-from assign_add_lib.views import playground
+from assign_add_lib.views import explorables, playground
 from assign_add_lib.views.explorer import BY_HAND, MODULES, live_script, sentence
 
 TRAINED = [f"{kind} train" for kind in ("0-var", "1-var", "2-var")]  # accuracies shown beside a step
@@ -22,6 +22,7 @@ TRAINED = [f"{kind} train" for kind in ("0-var", "1-var", "2-var")]  # accuracie
 # what a shipped network is asked by; of one that is changed, of two, or where a reader first predicts, the page says nothing
 PLAIN = {"problem", "shows", "run", "step", "address"}
 SCRIPTS = {"live.js": (*MODULES, "views"), "live-rules.js": playground.MODULES}  # each loaded where something needs it
+SCRIPTS |= {f"{tag}.js": modules for tag, modules in explorables.MODULES.items()}
 
 
 def answer(tag):
@@ -44,6 +45,9 @@ def show_networks(app, page, template, context, doctree):
     if "<assign-add" in body or 'class="attention-view"' in body:
         context["body"] = re.sub("<assign-add [^>]*>", answer, body)
         load("live.js")
+    for tag in explorables.MODULES:
+        if f"<{tag} " in body:
+            load(f"{tag}.js")
     if "<rules-from-examples" in body:
         load("live-rules.js")
         put_rules(app.outdir, body)

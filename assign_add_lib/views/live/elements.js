@@ -37,3 +37,33 @@ export function table(kind, caption, columns, rows) {
   const body = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row", text: name }), ...cells.map((text) => make("td", { text }))));
   return make("table", { class: kind }, make("caption", { text: caption }), make("thead", {}, head), make("tbody", {}, ...body));
 }
+
+/** Do something once the reader comes near an element. */
+export function onceNear(element, todo) {
+  const near = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    near.disconnect();
+    todo();
+  }, { rootMargin: "300px" });
+  near.observe(element);
+}
+
+/** A slider with its name before it and its value behind it; `told` is called with the value when the reader moves it. */
+export function slider(name, { least, most, step = 1, value, says = String }, told) {
+  const input = make("input", { type: "range", min: least, max: most, step }), output = make("output", { "aria-live": "off" });
+  const tell = () => {
+    output.textContent = says(input.valueAsNumber);
+    input.setAttribute("aria-valuetext", output.textContent);
+  };
+  const root = make("label", { class: "slider" }, make("span", { text: name }), input, output);
+  input.addEventListener("input", () => {
+    tell();
+    told(input.valueAsNumber);
+  });
+  const set = (to) => {
+    input.value = to;
+    tell();
+  };
+  set(value);
+  return { root, set };
+}

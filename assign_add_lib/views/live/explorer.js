@@ -4,7 +4,7 @@
 // With `predict`, the reader first says a number, and then sees what the network says.
 // What stands in it is for readers without scripts and for print; a sentence of class `said` is what its network says of its problem.
 import { chance } from "./chance.js";
-import { afterPaint, make } from "./elements.js";
+import { afterPaint, make, onceNear } from "./elements.js";
 import { SETTINGS } from "./interventions.js";
 import { Pane } from "./pane.js";
 import { KINDS, Problem, STUDY } from "./problem.js";
@@ -58,12 +58,7 @@ class AssignAdd extends HTMLElement {
       starts.forEach((start) => start());
     };
     if (this.hasAttribute("address")) return begin(); // for it the reader came
-    const near = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      near.disconnect();
-      begin();
-    }, { rootMargin: "300px" }); // of the others, weights are fetched once the reader comes near
-    near.observe(this);
+    onceNear(this, begin); // of the others, weights are fetched once the reader comes near
   }
 
   #build(both) {

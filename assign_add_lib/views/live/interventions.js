@@ -39,6 +39,11 @@ export function together(...alterations) {
 /** Put 0 in place of all that a site holds. */
 export const silence = (site) => ({ [site]: (held) => held.map(() => 0) });
 
+/** Let a query bring nothing from a key: one weight of a layer's pattern is set to 0, and all others stay. */
+export const cutArrow = (layer, query, key, length) => ({
+  [patternOf(layer)]: (pattern) => pattern.with(pattern.length - length * length + query * length + key, 0), // of all queries, or the last alone
+});
+
 /** Let the queries at these positions attend equally to all that they may see; `length` is that of the sequence. */
 export const makeUniform = (layer, positions, length) => ({
   [patternOf(layer)]: (pattern) => pattern.map((weight, at) => {

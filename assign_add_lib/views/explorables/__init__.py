@@ -1,0 +1,8 @@
+"""Things to move: elements of a page in which the reader turns, drags and switches; no kernel stands behind them."""
+
+from .adding import clock_board, neuron_wall, nine_clocks
+from .binding import name_badges, transplant_bench
+from .byhand import set_weights
+from .element import MODULES
+from .learning import one_step, train_here
+from .passing import learning_film, the_flow

@@ -1,0 +1,62 @@
+"""What all things to move share: an element with its still picture, its settings and what it is handed."""
+
+import html
+from collections.abc import Mapping
+
+import torch
+from IPython.display import HTML
+from matplotlib.figure import Figure
+
+from ...model import Weights
+from ...task import Problem
+from ...training import Run
+from ..explorer import BY_HAND, live, packed
+from ..page import data_element, img_element, is_static, picture_of
+
+ASKED = ("elements", "chance", "network", "problem", "interventions", "shelf", "explorable")
+MODULES = {
+    "the-flow": (*ASKED, "passes", "arrows", "flow"),
+    "learning-film": (*ASKED, "passes", "arrows", "film"),
+    "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
+    "name-badges": ("elements", "chance", "network", "problem", "shelf", "explorable", "carry", "badges"),
+    "transplant-bench": ("elements", "chance", "network", "problem", "shelf", "explorable", "bench"),
+    "set-weights": ("elements", "chance", "network", "problem", "shelf", "explorable", "byhand"),
+    "clock-board": ("elements", "network", "shelf", "explorable", "adder", "canvas", "board"),
+    "neuron-wall": ("elements", "network", "shelf", "explorable", "adder", "canvas", "tiles", "votes", "wall"),
+    "train-here": ("elements", "chance", "network", "shelf", "explorable", "adder", "trainer", "train_here"),
+    "one-step": ("elements", "network", "shelf", "explorable", "one_step"),
+}
+
+
+def explorable(
+    tag: str,
+    still: Figure,
+    alt: str,
+    caption: str,
+    run: Run | Weights | None = None,
+    step: int | None = None,
+    data: Mapping | None = None,
+    **settings,
+) -> HTML:
+    """One element with its settings, and what it is handed: `data`, or the weights of a run at a step, by default the last.
+
+    `still` stands in its place on paper and until scripts run.  On the site weights are fetched; a notebook gets them.
+    """
+    held = "" if data is None else data_element(data)
+    if run:
+        by_hand = isinstance(run, Weights)
+        name, step = (BY_HAND, 0) if by_hand else (run.name, run.steps[-1] if step is None else step)
+        settings = {"run": name, "step": step, **settings}
+        if not is_static():
+            weights = run if by_hand else run.weights(step)
+            held = data_element({name: {step: packed(weights.to(torch.half).tensors())}})
+    attributes = "".join(f' {key}="{html.escape(_said(value))}"' for key, value in settings.items())
+    figure = (
+        f'<figure class="explorer-view explorable"><{tag}{attributes}>{img_element(picture_of(still, alt))}{held}</{tag}>'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+    )
+    return HTML(figure if is_static() else figure + live(MODULES[tag], "explorable"))
+
+
+def _said(value) -> str:
+    return str(value) if isinstance(value, str | int | float | Problem) else " ".join(map(str, value))

@@ -1,0 +1,112 @@
+// <the-flow run="seed-42" step="30000" problem="…" pass="…">: what flows where on the reader's problem; any arrow of attention can be cut.
+// `pass` is what the network computes on the problem it opens with, so that all is drawn before its weights are there.
+import { FlowPicture } from "./arrows.js";
+import { make, onceNear } from "./elements.js";
+import { Explorable } from "./explorable.js";
+import { cutArrow, together } from "./interventions.js";
+import { run } from "./network.js";
+import { LEAST, handedPass, inPercent, passOf, said } from "./passes.js";
+import { Problem, STUDY } from "./problem.js";
+
+class TheFlow extends Explorable {
+  #cuts = []; // [layer, query, key] each
+  #chosen = null;
+  #late = 0;
+
+  sketch() {
+    const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
+    this.picture = new FlowPicture(STUDY, { tapped: (place) => this.#choose(place), cut: (...arrow) => this.#cut(arrow) });
+    this.view.append(
+      make("label", { class: "problem" }, make("span", { text: "Problem" }), part("text", "input", { type: "text", maxlength: 300, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
+      part("fault", "p", { class: "error", role: "status" }),
+      part("body", "div", {}, this.picture.root, part("verdict", "p", { class: "verdict", role: "status" }),
+        make("div", { class: "reads" }, part("reads", "div", {}), part("mend", "button", { type: "button", text: "Mend all" }), part("note", "p", { class: "note" }))));
+    this.text.value = this.getAttribute("problem");
+    this.text.addEventListener("input", () => this.#ask());
+    this.mend.addEventListener("click", () => {
+      this.#cuts = [];
+      this.text.focus({ preventScroll: true }); // for the button goes
+      this.#show(true);
+    });
+    this.opening = { problem: Problem.parse(this.text.value), pass: handedPass(JSON.parse(this.getAttribute("pass"))) };
+    this.problem = this.opening.problem;
+    this.#show();
+    onceNear(this, () => this.picture.flow());
+  }
+
+  build(weights) {
+    this.weights = weights;
+    this.#show();
+  }
+
+  /** Take the problem as it is typed; where it does not read as one, say why once the reader pauses. */
+  #ask() {
+    clearTimeout(this.#late);
+    const fault = (line) => {
+      this.text.ariaInvalid = String(Boolean(line));
+      this.body.classList.toggle("stale", Boolean(line));
+      this.#late = setTimeout(() => (this.fault.textContent = line), line ? 400 : 0);
+    };
+    try {
+      const problem = Problem.parse(this.text.value), form = (of) => String(of.tokens().map((id) => id < STUDY.numbers));
+      if (form(problem) !== form(this.problem)) [this.#cuts, this.#chosen] = [[], null]; // now other tokens stand there
+      this.problem = problem;
+      fault("");
+      this.#show(true);
+    } catch (error) {
+      fault(error.message);
+    }
+  }
+
+  #choose(place) {
+    this.#chosen = this.#chosen === place ? null : place;
+    this.#show();
+  }
+
+  /** Cut an arrow, or mend it. */
+  #cut(arrow) {
+    const others = this.#cuts.filter((each) => String(each) !== String(arrow));
+    this.#cuts = others.length < this.#cuts.length ? others : [...others, arrow];
+    this.#show(true);
+  }
+
+  /** Show what the network, cut as it is, makes of the problem, once its weights are there if they are needed for that. */
+  #show(flowing = false) {
+    const { problem, opening, weights, picture } = this, ids = problem.tokens(), cuts = this.#cuts;
+    const known = !weights && !cuts.length && String(problem) === String(opening.problem);
+    if (!weights && !known) return (this.verdict.textContent = "The network is not here yet …");
+    const pass = known ? opening.pass : passOf(run(weights, ids, together(...cuts.map((each) => cutArrow(...each, ids.length)))), ids.length);
+    picture.show(problem, pass, this.#chosen, cuts);
+    if (flowing) picture.flow();
+    const [[layer, query, key]] = cuts.length ? cuts : [[]], name = (place) => STUDY.names[ids[place]];
+    const lead = cuts.length > 1 ? `With ${cuts.length} arrows cut, the network ` : cuts.length ? `Layer ${layer}: ${name(query)} no longer attends to ${name(key)}. The network now ` : "The network ";
+    const line = lead + said(problem, pass.odds);
+    if (this.verdict.textContent !== line) this.verdict.textContent = line;
+    this.#list(pass, name);
+  }
+
+  /** In words, where the chosen token attends, with a button for each arrow. */
+  #list({ layers }, name) {
+    const place = this.#chosen, held = document.activeElement?.dataset?.arrow, cuts = this.#cuts;
+    const rows = place === null ? [] : [1, 2].filter((layer) => layers[layer - 1][place]);
+    this.reads.replaceChildren(...rows.map((layer) => {
+      const row = layers[layer - 1][place], isCut = (key) => cuts.some((each) => String(each) === String([layer, place, key]));
+      const keys = [...row.keys()].filter((key) => row[key] >= LEAST || isCut(key)).sort((a, b) => row[b] - row[a]);
+      const rest = [...row].reduce((sum, weight, key) => sum + (keys.includes(key) ? 0 : weight), 0);
+      return make("p", {}, `In layer ${layer}, `, make("strong", { text: name(place) }), " attends to ", ...keys.map((key) => this.#chip([layer, place, key], name, isCut(key), row[key])), rest >= 0.005 ? `and ${inPercent(rest)} to others.` : "");
+    }));
+    if (place === null) this.reads.replaceChildren(make("p", { text: "Tap a token to see where it attends. Tap an arrow to cut it." }));
+    this.mend.hidden = !cuts.length;
+    this.note.textContent = cuts.length ? "A cut sets this one attention weight to 0; the others of its row stay as they are." : "";
+    if (held) this.reads.querySelector(`[data-arrow="${held}"]`)?.focus();
+  }
+
+  #chip(arrow, name, cut, weight) {
+    const [layer, query, key] = arrow;
+    const chip = make("button", { type: "button", class: "chip", "data-arrow": String(arrow), "aria-pressed": cut, "aria-label": `${cut ? "Mend" : "Cut"} the arrow from ${name(key)} to ${name(query)} in layer ${layer}, ${cut ? "now 0 %" : inPercent(weight)}` }, make("strong", { text: name(key) }), ` ${cut ? "0 %" : inPercent(weight)} `, make("span", { text: cut ? "mend" : "✂ cut" }));
+    chip.addEventListener("click", () => this.#cut(arrow));
+    return chip;
+  }
+}
+
+if (!customElements.get("the-flow")) customElements.define("the-flow", TheFlow);

@@ -1,0 +1,37 @@
+// What the flow shows of a network's pass over a problem, and what is said of it.
+import { patternOf } from "./interventions.js";
+import { softmax } from "./network.js";
+
+export const LEAST = 0.04; // of attention, that it is shown
+const LIKELIEST = 5;
+
+/** What is drawn of a pass: `layers`, in each the rows of weights by query; `odds` of the likeliest answers; `neurons` from 0 to 1. */
+export function passOf({ logits, sites }, n) {
+  const row = (query) => sites[patternOf(1)].subarray(query * n, query * n + query + 1), post = sites["blocks.1.mlp.hook_post"];
+  const most = Math.max(...post), odds = [...softmax(logits, logits.length).entries()].sort((a, b) => b[1] - a[1]);
+  const layers = [Object.fromEntries(Array.from({ length: n }, (_, query) => [query, row(query)])), { [n - 1]: sites[patternOf(2)] }];
+  return { layers, odds: odds.slice(0, LIKELIEST), neurons: Array.from(post, (value) => value / most) };
+}
+
+/** The same as Python hands it over: weights and odds in thousandths, neurons as digits to base 36. */
+export function handedPass({ layers, odds, neurons }) {
+  const rows = (layer) => Object.fromEntries(Object.entries(layer).map(([query, row]) => [query, row.map((weight) => weight / 1000)]));
+  return { layers: layers.map(rows), odds: odds.map(([answer, odd]) => [answer, odd / 1000]), neurons: Array.from(neurons, (digit) => parseInt(digit, 36) / 35) };
+}
+
+/** A weight in percent. */
+export const inPercent = (weight) => `${Math.round(100 * weight)} %`;
+
+/** The sum of two numbers of a problem that an answer is, in words: the two that are asked for, or else one of them with another. */
+export function sumBehind(problem, answer) {
+  const [x, y] = problem.values, N = problem.task.numbers, numbers = [x, y, ...problem.assignments.map(([, number]) => number)];
+  const pairs = [[x, y], ...numbers.map((other) => [other, y]), ...numbers.map((other) => [x, other])];
+  const pair = pairs.find(([left, right]) => (left + right) % N === answer);
+  return pair ? `${pair[0]} + ${pair[1]}${pair[0] + pair[1] < N ? "" : ` − ${N}`}` : "";
+}
+
+/** What a network says of a problem, in words. */
+export function said(problem, [[answer]]) {
+  const sum = sumBehind(problem, answer), so = `says ${answer}${sum && ` = ${sum}`}`;
+  return answer === problem.answer ? `${so}, and that is right.` : `${so}; right is ${problem.answer}.`;
+}

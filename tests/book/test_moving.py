@@ -1,0 +1,38 @@
+"""The things to move: alive with nothing beside them, on a phone, in the dark and on paper."""
+
+import pytest
+from browsing import ROOT, STICKING_OUT, errors, faint, on_paper, requests, violations
+from moving import SHOWN, alive
+from selenium.webdriver.common.by import By
+
+from assign_add_lib.views import explorables
+
+
+@pytest.mark.parametrize("tag", SHOWN)
+def test_it_is_alive_alone_and_fits(tag, browser, moving):
+    """On a narrow phone and a desk, in the light and in the dark, with nothing to mend for axe."""
+    for name, width in ((tag, 360), (f"{tag}-dark", 1280)):
+        alive(browser, moving, name, width=width)
+        assert not errors(browser)
+        assert {url for url in requests(browser) if not url.startswith("data:")} == {f"{moving}/{name}.html"}
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        assert browser.execute_script(STICKING_OUT) == []
+        assert violations(browser) == [] and faint(browser) == []
+
+
+@pytest.mark.parametrize("tag", SHOWN)
+def test_paper_and_pages_without_scripts_show_its_still_picture(tag, browser, moving):
+    alive(browser, moving, tag)
+    seen = f"return ['img', '.live-view'].map((part) => document.querySelector(`{tag} ${{part}}`).checkVisibility())"
+    assert browser.execute_script(seen) == [False, True]
+    with on_paper(browser):
+        assert browser.execute_script(seen) == [True, False]
+    parts = (f"{tag} img", ".explorable > figcaption")
+    picture, caption = (browser.find_element(By.CSS_SELECTOR, part) for part in parts)
+    assert len(picture.get_attribute("alt")) > 60 and len(caption.text.split()) <= 40
+
+
+def test_every_element_is_tried_and_has_its_modules():
+    assert SHOWN.keys() == explorables.MODULES.keys()
+    live = ROOT / "assign_add_lib/views/live"
+    assert all((live / f"{name}.js").is_file() for modules in explorables.MODULES.values() for name in modules)
