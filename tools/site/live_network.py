@@ -13,7 +13,7 @@ from assign_add_lib.engine.files import file_sha256, save_tensors
 from assign_add_lib.engine.folder import checkpoint_path
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.training import shipped_runs
-from assign_add_lib.views import explorables, playground
+from assign_add_lib.views import explorables, figures, playground
 from assign_add_lib.views.explorer import BY_HAND, MODULES, live_script, sentence
 
 TRAINED = [f"{kind} train" for kind in ("0-var", "1-var", "2-var")]  # accuracies shown beside a step
@@ -34,6 +34,13 @@ def answer(tag):
     return f'{tag[0]}<p class="said">{sentence(Problem.parse(asked["problem"]), weights)}</p>'
 
 
+def flow(tag):
+    """The flow of a problem, in place of its tag, with all that a page shows before the network is there."""
+    asked = BeautifulSoup(tag[0], "html.parser").find().attrs
+    figures.use_style()
+    return explorables.the_flow(load_run(asked["run"]), asked["problem"]).data
+
+
 def show_networks(app, page, template, context, doctree):
     """Let a page with a live view say at once what its network says, and load what draws it."""
     body = context.get("body", "")
@@ -43,14 +50,17 @@ def show_networks(app, page, template, context, doctree):
         context["metatags"] = "\n".join((context.get("metatags", ""), script))
 
     if "<assign-add" in body or 'class="attention-view"' in body:
-        context["body"] = re.sub("<assign-add [^>]*>", answer, body)
+        body = re.sub("<assign-add [^>]*>", answer, body)
         load("live.js")
+    body = re.sub("<the-flow [^>]*></the-flow>", flow, body)
     for tag in explorables.MODULES:
         if f"<{tag} " in body:
             load(f"{tag}.js")
     if "<rules-from-examples" in body:
         load("live-rules.js")
         put_rules(app.outdir, body)
+    if body:
+        context["body"] = body
 
 
 def put_rules(site, body):
