@@ -223,18 +223,26 @@ def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iter
     >>> silent.answers.shape, silent["blocks.1.attn.hook_pattern"].shape
     (torch.Size([1]), torch.Size([1, 1, 1, 16]))
     """
-    w, length, alter, last = weights, tokens.shape[1], alter or {}, weights.n_layers - 1
-    named = {*alter, *keep}
-    if (tokens < 0).any():
-        raise ValueError("token ids are never negative")
-    if unknown := named - set(site_names(w.n_layers)):
-        raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
-    sites = {}
+    alter, sites, named = alter or {}, {}, {*(alter or {}), *keep}
 
     def at(name: str, value: Tensor) -> Tensor:
         sites[name] = alter[name](value) if name in alter else value
         return sites[name]
 
+    w, block = weights, f"blocks.{weights.n_layers - 1}"
+    resid = _attended(w, tokens, at, named, whole)
+    pre = at(f"{block}.mlp.hook_pre", at(f"{block}.hook_mlp_in", resid) @ w.W_in)  # (batch, pos, d_mlp)
+    resid = resid + at(f"{block}.hook_mlp_out", at(f"{block}.mlp.hook_post", pre.relu()) @ w.W_out)
+    return Pass(at(f"{block}.hook_resid_post", resid)[:, -1] @ w.W_U, sites)
+
+
+def _attended(w: Weights, tokens: Tensor, at: Callable[[str, Tensor], Tensor], named: set[str], whole: bool) -> Tensor:
+    """The residual stream behind all attention, (batch, pos, d_model), as `run` tells of it; each site goes through `at`."""
+    length, last = tokens.shape[1], w.n_layers - 1
+    if (tokens < 0).any():
+        raise ValueError("token ids are never negative")
+    if unknown := named - set(site_names(w.n_layers)):
+        raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
     future = torch.ones(length, length, dtype=torch.bool, device=tokens.device).triu(1)
     resid = at("hook_embed", w.W_E[tokens]) + at("hook_pos_embed", w.W_pos[:length].expand(len(tokens), -1, -1))
     for layer, (W_Q, W_K, W_V, W_O) in enumerate(zip(*(w.by_head(name) for name in ATTENTION))):
@@ -257,42 +265,58 @@ def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iter
         else:
             moved = torch.einsum("bhqk,bkd,hde->bqe", pattern, resid, W_V @ W_O)
         resid = reader + at(f"{block}.hook_attn_out", moved)
-    resid = at(f"{block}.hook_resid_mid", resid)
-    pre = at(f"{block}.mlp.hook_pre", at(f"{block}.hook_mlp_in", resid) @ w.W_in)  # (batch, pos, d_mlp)
-    resid = resid + at(f"{block}.hook_mlp_out", at(f"{block}.mlp.hook_post", pre.relu()) @ w.W_out)
-    return Pass(at(f"{block}.hook_resid_post", resid)[:, -1] @ w.W_U, sites)
+    return at(f"{block}.hook_resid_mid", resid)
 
 
-class Activations(NamedTuple):
-    """What the network computes on the way to its logits; layers are on an axis of their own."""
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """What the network computes on the way to its logits; layers are on an axis of their own.
 
+    What the neurons do, two thirds of all work, is computed when it is asked for.
+    """
+
+    weights: Weights
     resid_pre: Tensor  # (batch, pos, d_model) token plus position
     scores: Tensor  # (batch, layer, query, key) attention scores, -inf in the future
     pattern: Tensor  # (batch, layer, query, key) attention, each row sums to 1
     attn_out: Tensor  # (batch, layer, pos, d_model) what attention adds to the residual stream
     mlp_in: Tensor  # (batch, pos, d_model) residual stream that the MLP reads
-    pre: Tensor  # (batch, pos, d_mlp) pre-activations of the neurons
-    mlp_out: Tensor  # (batch, pos, d_model) what the MLP adds to the residual stream
-    logits: Tensor  # (batch, pos, N)
+
+    @cached_property
+    def pre(self) -> Tensor:
+        """The pre-activations of the neurons (batch, pos, d_mlp)."""
+        return self.mlp_in @ self.weights.W_in
+
+    @cached_property
+    def mlp_out(self) -> Tensor:
+        """What the MLP adds to the residual stream (batch, pos, d_model)."""
+        return self.pre.relu() @ self.weights.W_out
+
+    @cached_property
+    def logits(self) -> Tensor:
+        """The logits at every position (batch, pos, N)."""
+        return (self.mlp_in + self.mlp_out) @ self.weights.W_U
 
 
 def trace(weights: Weights, tokens: Tensor) -> Activations:
     """All that `run` holds at every position, by queries, keys and values, with an axis for the layer; for one head."""
-    inside = [site for site in site_names(weights.n_layers) if site.endswith(("_q", "_k", "_v", "_z"))]
-    seen = run(weights, tokens, keep=inside, whole=True)
-    blocks, last = [f"blocks.{layer}" for layer in range(weights.n_layers)], f"blocks.{weights.n_layers - 1}"
+    sites, blocks = {}, [f"blocks.{layer}" for layer in range(weights.n_layers)]
+    inside = {site for site in site_names(weights.n_layers) if site.endswith(("_q", "_k", "_v", "_z"))}
+
+    def at(name: str, value: Tensor) -> Tensor:
+        return sites.setdefault(name, value)
+
+    mlp_in = _attended(weights, tokens, at, inside, whole=True)
     scores, pattern = (
-        torch.cat([seen[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")
+        torch.cat([sites[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")
     )
     return Activations(
-        resid_pre=seen["blocks.0.hook_resid_pre"],
+        weights,
+        resid_pre=sites["blocks.0.hook_resid_pre"],
         scores=scores,
         pattern=pattern,
-        attn_out=torch.stack([seen[f"{block}.hook_attn_out"] for block in blocks], 1),
-        mlp_in=seen[f"{last}.hook_mlp_in"],
-        pre=seen[f"{last}.mlp.hook_pre"],
-        mlp_out=seen[f"{last}.hook_mlp_out"],
-        logits=seen[f"{last}.hook_resid_post"] @ weights.W_U,
+        attn_out=torch.stack([sites[f"{block}.hook_attn_out"] for block in blocks], 1),
+        mlp_in=mlp_in,
     )
 
 
