@@ -208,7 +208,14 @@ def site_names(layers: int = 2) -> tuple[str, ...]:
     return (*names, f"{last}.hook_resid_post")
 
 
-def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iterable[str] = (), whole: bool = False) -> Pass:
+def run(
+    weights: Weights,
+    tokens: Tensor,
+    alter: Alter | None = None,
+    keep: Iterable[str] = (),
+    whole: bool = False,
+    after: Pass | None = None,
+) -> Pass:
     """The plain forward on token ids (batch, pos), in which any site may be altered: the one way to change the network.
 
     `alter` maps the name of a site to a function from what arises there to what shall stand there instead.  Names and
@@ -216,7 +223,8 @@ def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iter
     keys, values and `hook_z` (batch, pos, head, d_head).  The answer is read at the last position, so in the last layer
     only its query is computed, and from there on `pos` and `query` have the length 1; with `whole`, every one is.  The
     last is -1 in both.  The four sites inside of a head are formed only where `alter` or `keep` names them.
-    ValueError for negative ids and for a name that is no site.
+    `after` is another pass over the same problems, of which all stays that comes before the last layer; that saves its work.
+    ValueError for negative ids, for a name that is no site, and with `after` for one that comes before the last layer.
 
     >>> tokens = Problem.parse("b=17, b+19=?").tokens()[None]
     >>> silent = run(Weights.init(), tokens, alter={"blocks.1.hook_mlp_out": lambda added: 0 * added})
@@ -230,22 +238,42 @@ def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iter
         return sites[name]
 
     w, block = weights, f"blocks.{weights.n_layers - 1}"
-    resid = _attended(w, tokens, at, named, whole)
+    stays, stream = {}, None
+    if after is not None:
+        if early := {name for name in named & set(site_names(w.n_layers)) if not name.startswith(block)}:
+            raise ValueError(f"{min(early)} comes before the last layer, where all is as in the other pass")
+        stays = {name: held for name, held in after.sites.items() if not name.startswith(block)}
+        stream = after[f"{block}.hook_resid_pre"]
+    resid = _attended(w, tokens, at, named, whole, stream)
     pre = at(f"{block}.mlp.hook_pre", at(f"{block}.hook_mlp_in", resid) @ w.W_in)  # (batch, pos, d_mlp)
     resid = resid + at(f"{block}.hook_mlp_out", at(f"{block}.mlp.hook_post", pre.relu()) @ w.W_out)
-    return Pass(at(f"{block}.hook_resid_post", resid)[:, -1] @ w.W_U, sites)
+    return Pass(at(f"{block}.hook_resid_post", resid)[:, -1] @ w.W_U, stays | sites)
 
 
-def _attended(w: Weights, tokens: Tensor, at: Callable[[str, Tensor], Tensor], named: set[str], whole: bool) -> Tensor:
-    """The residual stream behind all attention, (batch, pos, d_model), as `run` tells of it; each site goes through `at`."""
+def _attended(
+    w: Weights,
+    tokens: Tensor,
+    at: Callable[[str, Tensor], Tensor],
+    named: set[str],
+    whole: bool,
+    stream: Tensor | None = None,
+) -> Tensor:
+    """The residual stream behind all attention, (batch, pos, d_model), as `run` tells of it; each site goes through `at`.
+
+    Where the stream before the last layer is given, the others are not computed.
+    """
     length, last = tokens.shape[1], w.n_layers - 1
     if (tokens < 0).any():
         raise ValueError("token ids are never negative")
     if unknown := named - set(site_names(w.n_layers)):
         raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
     future = torch.ones(length, length, dtype=torch.bool, device=tokens.device).triu(1)
-    resid = at("hook_embed", w.W_E[tokens]) + at("hook_pos_embed", w.W_pos[:length].expand(len(tokens), -1, -1))
-    for layer, (W_Q, W_K, W_V, W_O) in enumerate(zip(*(w.by_head(name) for name in ATTENTION))):
+    if stream is None:
+        resid = at("hook_embed", w.W_E[tokens]) + at("hook_pos_embed", w.W_pos[:length].expand(len(tokens), -1, -1))
+    else:
+        resid = stream
+    for layer in range(w.n_layers) if stream is None else [last]:
+        W_Q, W_K, W_V, W_O = (w.by_head(name)[layer] for name in ATTENTION)
         block = f"blocks.{layer}"
         inside = {part: f"{block}.attn.hook_{part}" for part in "qkvz"}
         resid = at(f"{block}.hook_resid_pre", resid)  # (batch, pos, d_model)
