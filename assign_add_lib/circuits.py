@@ -77,6 +77,11 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
     >>> torch.allclose(last_logits(weights, tokens), forward(weights, tokens)[:, -1], atol=1e-5)
     True
     """
+    return last_reading(weights, tokens)[0]
+
+
+def last_reading(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor]:
+    """Those logits, and what `=` reads in layer 2, (batch, key)."""
     w, length, d_vocab = weights, tokens.shape[1], len(weights.W_E)
     QK1, QK2 = (w.W_Q @ w.W_K.mT / math.sqrt(w.W_Q.shape[-1])).unbind()
     OV1, OV2 = (w.W_V @ w.W_O).unbind()
@@ -112,7 +117,7 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
     resid = x + scatter(torch.stack([a2, through], 1)) @ seen @ OV2
 
     # MLP and unembedding on one position
-    return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U)
+    return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U), a2
 
 
 LAYER_1_TERMS = ("token, token", "token, position", "position, token", "position, position")

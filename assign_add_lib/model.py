@@ -208,7 +208,14 @@ def site_names(layers: int = 2) -> tuple[str, ...]:
     return (*names, f"{last}.hook_resid_post")
 
 
-def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iterable[str] = (), whole: bool = False) -> Pass:
+def run(
+    weights: Weights,
+    tokens: Tensor,
+    alter: Alter | None = None,
+    keep: Iterable[str] = (),
+    whole: bool = False,
+    after: Pass | None = None,
+) -> Pass:
     """The plain forward on token ids (batch, pos), in which any site may be altered: the one way to change the network.
 
     `alter` maps the name of a site to a function from what arises there to what shall stand there instead.  Names and
@@ -216,28 +223,57 @@ def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iter
     keys, values and `hook_z` (batch, pos, head, d_head).  The answer is read at the last position, so in the last layer
     only its query is computed, and from there on `pos` and `query` have the length 1; with `whole`, every one is.  The
     last is -1 in both.  The four sites inside of a head are formed only where `alter` or `keep` names them.
-    ValueError for negative ids and for a name that is no site.
+    `after` is another pass over the same problems, of which all stays that comes before the last layer; that saves its work.
+    ValueError for negative ids, for a name that is no site, and with `after` for one that comes before the last layer.
 
     >>> tokens = Problem.parse("b=17, b+19=?").tokens()[None]
     >>> silent = run(Weights.init(), tokens, alter={"blocks.1.hook_mlp_out": lambda added: 0 * added})
     >>> silent.answers.shape, silent["blocks.1.attn.hook_pattern"].shape
     (torch.Size([1]), torch.Size([1, 1, 1, 16]))
     """
-    w, length, alter, last = weights, tokens.shape[1], alter or {}, weights.n_layers - 1
-    named = {*alter, *keep}
-    if (tokens < 0).any():
-        raise ValueError("token ids are never negative")
-    if unknown := named - set(site_names(w.n_layers)):
-        raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
-    sites = {}
+    alter, sites, named = alter or {}, {}, {*(alter or {}), *keep}
 
     def at(name: str, value: Tensor) -> Tensor:
         sites[name] = alter[name](value) if name in alter else value
         return sites[name]
 
+    w, block = weights, f"blocks.{weights.n_layers - 1}"
+    stays, stream = {}, None
+    if after is not None:
+        if early := {name for name in named & set(site_names(w.n_layers)) if not name.startswith(block)}:
+            raise ValueError(f"{min(early)} comes before the last layer, where all is as in the other pass")
+        stays = {name: held for name, held in after.sites.items() if not name.startswith(block)}
+        stream = after[f"{block}.hook_resid_pre"]
+    resid = _attended(w, tokens, at, named, whole, stream)
+    pre = at(f"{block}.mlp.hook_pre", at(f"{block}.hook_mlp_in", resid) @ w.W_in)  # (batch, pos, d_mlp)
+    resid = resid + at(f"{block}.hook_mlp_out", at(f"{block}.mlp.hook_post", pre.relu()) @ w.W_out)
+    return Pass(at(f"{block}.hook_resid_post", resid)[:, -1] @ w.W_U, stays | sites)
+
+
+def _attended(
+    w: Weights,
+    tokens: Tensor,
+    at: Callable[[str, Tensor], Tensor],
+    named: set[str],
+    whole: bool,
+    stream: Tensor | None = None,
+) -> Tensor:
+    """The residual stream behind all attention, (batch, pos, d_model), as `run` tells of it; each site goes through `at`.
+
+    Where the stream before the last layer is given, the others are not computed.
+    """
+    length, last = tokens.shape[1], w.n_layers - 1
+    if (tokens < 0).any():
+        raise ValueError("token ids are never negative")
+    if unknown := named - set(site_names(w.n_layers)):
+        raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
     future = torch.ones(length, length, dtype=torch.bool, device=tokens.device).triu(1)
-    resid = at("hook_embed", w.W_E[tokens]) + at("hook_pos_embed", w.W_pos[:length].expand(len(tokens), -1, -1))
-    for layer, (W_Q, W_K, W_V, W_O) in enumerate(zip(*(w.by_head(name) for name in ATTENTION))):
+    if stream is None:
+        resid = at("hook_embed", w.W_E[tokens]) + at("hook_pos_embed", w.W_pos[:length].expand(len(tokens), -1, -1))
+    else:
+        resid = stream
+    for layer in range(w.n_layers) if stream is None else [last]:
+        W_Q, W_K, W_V, W_O = (w.by_head(name)[layer] for name in ATTENTION)
         block = f"blocks.{layer}"
         inside = {part: f"{block}.attn.hook_{part}" for part in "qkvz"}
         resid = at(f"{block}.hook_resid_pre", resid)  # (batch, pos, d_model)
@@ -257,42 +293,58 @@ def run(weights: Weights, tokens: Tensor, alter: Alter | None = None, keep: Iter
         else:
             moved = torch.einsum("bhqk,bkd,hde->bqe", pattern, resid, W_V @ W_O)
         resid = reader + at(f"{block}.hook_attn_out", moved)
-    resid = at(f"{block}.hook_resid_mid", resid)
-    pre = at(f"{block}.mlp.hook_pre", at(f"{block}.hook_mlp_in", resid) @ w.W_in)  # (batch, pos, d_mlp)
-    resid = resid + at(f"{block}.hook_mlp_out", at(f"{block}.mlp.hook_post", pre.relu()) @ w.W_out)
-    return Pass(at(f"{block}.hook_resid_post", resid)[:, -1] @ w.W_U, sites)
+    return at(f"{block}.hook_resid_mid", resid)
 
 
-class Activations(NamedTuple):
-    """What the network computes on the way to its logits; layers are on an axis of their own."""
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """What the network computes on the way to its logits; layers are on an axis of their own.
 
+    What the neurons do, two thirds of all work, is computed when it is asked for.
+    """
+
+    weights: Weights
     resid_pre: Tensor  # (batch, pos, d_model) token plus position
     scores: Tensor  # (batch, layer, query, key) attention scores, -inf in the future
     pattern: Tensor  # (batch, layer, query, key) attention, each row sums to 1
     attn_out: Tensor  # (batch, layer, pos, d_model) what attention adds to the residual stream
     mlp_in: Tensor  # (batch, pos, d_model) residual stream that the MLP reads
-    pre: Tensor  # (batch, pos, d_mlp) pre-activations of the neurons
-    mlp_out: Tensor  # (batch, pos, d_model) what the MLP adds to the residual stream
-    logits: Tensor  # (batch, pos, N)
+
+    @cached_property
+    def pre(self) -> Tensor:
+        """The pre-activations of the neurons (batch, pos, d_mlp)."""
+        return self.mlp_in @ self.weights.W_in
+
+    @cached_property
+    def mlp_out(self) -> Tensor:
+        """What the MLP adds to the residual stream (batch, pos, d_model)."""
+        return self.pre.relu() @ self.weights.W_out
+
+    @cached_property
+    def logits(self) -> Tensor:
+        """The logits at every position (batch, pos, N)."""
+        return (self.mlp_in + self.mlp_out) @ self.weights.W_U
 
 
 def trace(weights: Weights, tokens: Tensor) -> Activations:
     """All that `run` holds at every position, by queries, keys and values, with an axis for the layer; for one head."""
-    inside = [site for site in site_names(weights.n_layers) if site.endswith(("_q", "_k", "_v", "_z"))]
-    seen = run(weights, tokens, keep=inside, whole=True)
-    blocks, last = [f"blocks.{layer}" for layer in range(weights.n_layers)], f"blocks.{weights.n_layers - 1}"
+    sites, blocks = {}, [f"blocks.{layer}" for layer in range(weights.n_layers)]
+    inside = {site for site in site_names(weights.n_layers) if site.endswith(("_q", "_k", "_v", "_z"))}
+
+    def at(name: str, value: Tensor) -> Tensor:
+        return sites.setdefault(name, value)
+
+    mlp_in = _attended(weights, tokens, at, inside, whole=True)
     scores, pattern = (
-        torch.cat([seen[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")
+        torch.cat([sites[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")
     )
     return Activations(
-        resid_pre=seen["blocks.0.hook_resid_pre"],
+        weights,
+        resid_pre=sites["blocks.0.hook_resid_pre"],
         scores=scores,
         pattern=pattern,
-        attn_out=torch.stack([seen[f"{block}.hook_attn_out"] for block in blocks], 1),
-        mlp_in=seen[f"{last}.hook_mlp_in"],
-        pre=seen[f"{last}.mlp.hook_pre"],
-        mlp_out=seen[f"{last}.hook_mlp_out"],
-        logits=seen[f"{last}.hook_resid_post"] @ weights.W_U,
+        attn_out=torch.stack([sites[f"{block}.hook_attn_out"] for block in blocks], 1),
+        mlp_in=mlp_in,
     )
 
 

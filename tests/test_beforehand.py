@@ -157,10 +157,11 @@ def matched_waves():
     ahead = 0
     for n, arm in product(reasoning_seeds.SEEDS, TOKENS_PASS):
         network, generator = reasoning_seeds.ReasoningSeed(n).network(arm), torch.Generator().manual_seed(n)
-        table = reasoning.along_the_sum(network)["neurons"]
-        varies, out = reasoning.along_operands(table), mechanism.smallest_waves(table, 3)
-        drawn = (mechanism.sums_right(network, reasoning.as_large(varies, out, generator)) for _ in range(100))
-        ahead += sum(each < mechanism.sums_right(network, out) for each in drawn) > 95
+        seen = reasoning.along_the_sum(network)
+        varies, out = reasoning.along_operands(seen["neurons"]), mechanism.smallest_waves(seen["neurons"], 3)
+        draws = (reasoning.as_large(varies, out, generator) for _ in range(100))
+        right, *drawn = (mechanism.sums_right(network, each, seen=seen) for each in (out, *draws))
+        ahead += sum(each < right for each in drawn) > 95
     return f"{WORDS[ahead]} of six"
 
 

@@ -148,6 +148,19 @@ def test_full_problems_and_those_that_differ_in_one_thing(changes):
             iv.full_problems(5, torch.Generator(), task)
 
 
+def test_a_pass_goes_on_from_another_as_if_it_were_made_anew(weights):
+    """To the bit, with all that was kept of the layer before; what would have to change there is refused."""
+    first = {iv.pattern_of(1): lambda pattern: pattern.flip(2)}
+    later = {iv.pattern_of(2): lambda pattern: pattern.flip(3), "blocks.1.hook_resid_pre": lambda stream: 2 * stream}
+    other, anew = run(weights, TOKENS, first), run(weights, TOKENS, first | later, keep=["blocks.1.attn.hook_q"])
+    on = run(weights, TOKENS, later, keep=["blocks.1.attn.hook_q"], after=other)
+    assert not torch.equal(on.logits, other.logits) and on.sites.keys() == anew.sites.keys()
+    assert torch.equal(on.logits, anew.logits) and all(torch.equal(on[name], anew[name]) for name in anew.sites)
+    for refused in (first, {"blocks.0.attn.hook_v": torch.neg}, {"hook_embed": torch.neg}):
+        with pytest.raises(ValueError, match="comes before the last layer"):
+            run(weights, TOKENS, refused, after=other)
+
+
 @pytest.mark.parametrize("site, name", [("hook_attn_out", "attn_out"), ("attn.hook_v", "v")])
 def test_patching_is_that_of_transformer_lens(weights, changes, site, name):
     """A second library: its generic patching, with the gap of each problem as its metric."""

@@ -182,7 +182,7 @@ def test_the_table_of_waves_knows_a_sum_from_two_operands(seed, monkeypatch):
     places |= {"logits": places["sum"], "neurons": places["apart"]}
     monkeypatch.setattr(analysis, "along_the_sum", lambda network: {name: each[..., None] for name, each in places.items()})
     known = {k: analysis.waves(5, [k]) for k in (1, 2)}
-    said = lambda network, out: torch.full((5, 5), sum(k for k in known if known[k].equal(out)) or -1)  # noqa: E731
+    said = lambda network, out, seen: torch.full((5, 5), sum(k for k in known if known[k].equal(out)) or -1)  # noqa: E731
     monkeypatch.setattr(analysis, "sums_without", said)
     found = mechanism.waves(seed, "discrete")
     shares = [found[place, kind] for place in ("apart", "sum") for kind in ("one operand", "sum")]

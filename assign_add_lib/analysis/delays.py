@@ -22,7 +22,7 @@ from ..sampling import Batch, Population
 from ..task import Split
 from ..training import StudyLearner, TrainConfig
 from .history import variable_accuracy, variable_problems
-from .interventions import add_to_scores_of_equal, scores_of, together
+from .interventions import add_to_scores_of_equal, pattern_of, scores_of
 from .phases import arrival
 
 START = 3000  # the step at which the branches leave seed 42
@@ -52,13 +52,18 @@ def nudged(weights: Weights, tokens: Tensor, **changes: Tensor) -> Tensor:
     none = kinds.new_zeros(task.n_variables)
     read, name, own, itself = ((kinds * changes.get(each, none)[..., None, :]).sum(2) for each in NUDGES)  # (batch, pos)
     operands, is_operand = slice(task.left, task.right + 1), torch.arange(tokens.shape[1], device=tokens.device) >= task.left
+    held = {}
+
+    def then(scores: Tensor) -> Tensor:
+        A = held["A"][:, 0]  # of layer 1, which comes first
+        holds = pad(A.diagonal(-1, 1, 2), (1, 0)) * task.assigned_numbers(tokens)  # (batch, pos)
+        asked = torch.einsum("bo,bov->bv", A[:, task.last, operands], kinds[:, operands])
+        named = torch.einsum("bpv,bv->bp", kinds, asked) * name  # the token of an asked variable: by how much it is asked
+        before = pad((named + own)[:, :-1], (1, 0))
+        return add_to_scores_of_equal(holds * before + itself * is_operand)[scores_of(2)](scores)
+
     first = {scores_of(1): lambda scores: scores + pad(read[:, None, None], (0, 0, task.last, 0))}
-    A = run(w, tokens, first).attention(1)
-    holds = pad(A.diagonal(-1, 1, 2), (1, 0)) * task.assigned_numbers(tokens)  # (batch, pos)
-    asked = torch.einsum("bo,bov->bv", A[:, task.last, operands], kinds[:, operands])
-    named = torch.einsum("bpv,bv->bp", kinds, asked) * name  # the token of an asked variable: by how much it is asked
-    before = pad((named + own)[:, :-1], (1, 0))
-    return run(w, tokens, together(first, add_to_scores_of_equal(holds * before + itself * is_operand))).logits
+    return run(w, tokens, first | {pattern_of(1): lambda A: held.setdefault("A", A), scores_of(2): then}).logits
 
 
 def slopes(weights: Weights, batch: Batch) -> dict[str, Tensor]:

@@ -266,9 +266,14 @@ def cleanly_read(weights: Weights, tokens: Tensor) -> Tensor:
 
     What it gives to assigned numbers and to the numbers to add stays the same in all; so does the rest of its attention.
     """
-    task, attention = weights.task, run(weights, tokens).attention(2)[:, -1]
-    wanted = torch.zeros_like(attention, dtype=torch.bool).scatter(1, task.value_positions(tokens), True)
+    task = weights.task
     assigned = task.assigned_numbers(tokens)
-    on_numbers = (attention * (wanted | assigned)).sum(1, keepdim=True)
-    clean = torch.where(wanted, on_numbers / wanted.sum(1, keepdim=True), attention * ~assigned)
-    return answers(weights, tokens, attend_in_layer_2(clean))
+    wanted = torch.zeros_like(assigned).scatter(1, task.value_positions(tokens), True)
+
+    def cleaned(pattern: Tensor) -> Tensor:
+        attention = pattern[:, 0, -1]
+        on_numbers = (attention * (wanted | assigned)).sum(1, keepdim=True)
+        clean = torch.where(wanted, on_numbers / wanted.sum(1, keepdim=True), attention * ~assigned)
+        return attend_in_layer_2(clean)[pattern_of(2)](pattern)
+
+    return answers(weights, tokens, {pattern_of(2): cleaned})

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ..model import Weights, run
+from ..circuits import last_reading
+from ..model import Weights
 from ..sampling import Batch
 from ..task import Split
 
@@ -23,7 +24,7 @@ def mark(weights: Weights, batch: Batch, split: Split, chunk: int = 1000) -> pd.
     task, tokens = split.task, split.task.check(batch.tokens)
     if weights.task != task:
         raise ValueError(f"the network is of {weights.task}, and the split of {task}")
-    seen = [(each.logits, each.attention(2)[:, -1]) for each in (run(weights, part) for part in tokens.split(chunk))]
+    seen = [last_reading(weights, part) for part in tokens.split(chunk)]
     logits, attention = map(torch.cat, zip(*seen))  # (batch, N) and (batch, pos)
     confidence, said = logits.softmax(1).max(1)
     places, assigned = task.value_positions(tokens), task.assigned_numbers(tokens)

@@ -116,6 +116,9 @@ def expect(condition: object, words: str) -> None:
         raise Wrong(words)
 
 
+PLAIN = {bool, int, float, str}  # stay as they are, however many there are
+
+
 def normal(given):
     """A learner's answer, of whatever library, as all checks read it: tensors, Python's numbers, lists of these, or itself."""
     if isinstance(given, Tensor):
@@ -124,7 +127,9 @@ def normal(given):
         given = given.to_numpy()
     if isinstance(given, np.ndarray | np.generic):
         return torch.from_numpy(given) if given.ndim and given.dtype.kind in "biuf" else given.tolist()
-    return [normal(each) for each in given] if isinstance(given, list | tuple) else given
+    if not isinstance(given, list | tuple):
+        return given
+    return [each if type(each) in PLAIN else normal(each) for each in given]
 
 
 def as_tensor(given, like: Sequence[int] | Tensor | None, what: str = "the answer") -> Tensor:

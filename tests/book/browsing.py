@@ -173,6 +173,35 @@ def violations(browser, options="", within="html"):
     return [(rule, html) for rule, html in nodes if rule != "empty-table-header" or "<math" not in html]
 
 
+# links among words that are marked by their colour alone, since neither they nor what they hold is underlined (WCAG 2, 1.4.1)
+UNMARKED = """
+const inline = (element) => getComputedStyle(element).display === "inline";
+const block = (element) => inline(element) ? block(element.parentElement) : element;
+const among = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE
+  ? /[\\p{L}\\p{N}]/u.test(node.data)
+  : node.nodeType === Node.ELEMENT_NODE && !node.matches("a[href], script, style") && inline(node) && among(node));
+const marked = (link) => [link, ...link.querySelectorAll("*")]
+  .some((each) => getComputedStyle(each).textDecorationLine.includes("underline"));
+return [...document.querySelectorAll("a[href]")]
+  .filter((link) => link.checkVisibility({ visibilityProperty: true }) && inline(link) && link.textContent.trim()
+    && among(block(link.parentElement)) && !marked(link))
+  .map((link) => link.outerHTML.slice(0, 200));
+"""
+
+# boxes that scroll, by more than rounding, and that no key reaches, neither they nor what they hold (WCAG 2, 2.1.1)
+UNREACHED = """
+const scrolls = (box) => {
+  const wide = box.scrollWidth > box.clientWidth + 13, high = box.scrollHeight > box.clientHeight + 13;
+  const { overflowX, overflowY } = wide || high ? getComputedStyle(box) : {};
+  return (wide && /auto|scroll/.test(overflowX)) || (high && /auto|scroll/.test(overflowY));
+};
+const seen = (element) => element.checkVisibility({ visibilityProperty: true });
+return [...document.querySelectorAll("body, body *")]
+  .filter((box) => scrolls(box) && seen(box))
+  .filter((box) => ![box, ...box.querySelectorAll("*")].some((each) => each.tabIndex >= 0 && seen(each)))
+  .map((box) => box.outerHTML.slice(0, 200));
+"""
+
 # what lies beyond the right edge with no box around it that scrolls
 STICKING_OUT = """
 const scrolls = (element) => element.matches("article *")

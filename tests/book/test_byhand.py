@@ -10,7 +10,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from assign_add_lib import Problem, handmade
 from assign_add_lib.analysis.interventions import answers
-from assign_add_lib.views.explorables.byhand import knobs, turned
+from assign_add_lib.views.explorables.byhand import knobs, strengthened
 
 STRENGTHS = (
     (0, 0, 0, 0, 0),
@@ -57,7 +57,7 @@ def test_as_many_are_right_as_in_the_package(browser, moving, weights):
             sliders,
             strengths,
         )
-        so = answers(turned(weights, dict(zip(knobs(weights.task), strengths))), tokens) == right
+        so = answers(strengthened(weights, dict(zip(knobs(weights.task), strengths))), tokens) == right
         total, shares = asked(browser)
         by_kind = [so[weights.task.kind_of(tokens) == kind].float().mean().item() for kind in range(4)]
         assert abs(total - so.sum()) <= 2 and all(

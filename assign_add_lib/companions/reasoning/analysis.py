@@ -194,18 +194,17 @@ def along_operands(table: Tensor) -> Tensor:
     return varies - varies.mean(0)
 
 
-def sums_without(network: Network, out: Tensor) -> Tensor:
+@torch.no_grad()
+def sums_without(network: Network, out: Tensor, seen: dict[str, Tensor] | None = None) -> Tensor:
     """The sums (P, P) that a network gives where its last neurons have lost some directions (P, k) of x, and of y.
 
-    The directions are orthonormal, and taken from what enters the ReLU; all else is as in `along_the_sum`.
+    The directions are orthonormal, and taken from what enters the ReLU; all else is as in `along_the_sum`, which is `seen`
+    where it is known: nothing that comes before the neurons changes.
     """
-    kept = torch.eye(len(out)) - out @ out.T
-
-    def without(neurons: Tensor) -> Tensor:
-        table = neurons.double().unflatten(0, kept.shape)
-        return torch.einsum("xa,yb,ab...->xy...", kept, kept, table).flatten(0, 1).to(neurons.dtype)
-
-    return along_the_sum(network, {"blocks.1.mlp.hook_pre": without})["logits"].argmax(2)
+    kept, seen, block = torch.eye(len(out)) - out @ out.T, seen or along_the_sum(network), network.blocks[0]
+    neurons = torch.einsum("xa,yb,abn->xyn", kept, kept, seen["neurons"].double()).to(seen["neurons"].dtype)
+    _, relu, after = block.layers[-1].mlp
+    return network.value(block.norm(seen["stream after"] + after(relu(neurons))))[..., : len(out)].argmax(2)
 
 
 def as_large(varies: Tensor, out: Tensor, generator: torch.Generator) -> Tensor:
@@ -214,12 +213,13 @@ def as_large(varies: Tensor, out: Tensor, generator: torch.Generator) -> Tensor:
     They are the smallest principal ones, turned until they hold as much.
     """
     (P, k), held = out.shape, lambda each: (each.T @ varies).square().sum()
+    as_much = held(out)
     principal = torch.linalg.svd(varies)[0].flip(1)[:, 1:]  # but for the constant, the smallest first
     while True:
         turn, low, high = principal @ torch.randn(P - 1, k, generator=generator, dtype=varies.dtype), 0.0, 30.0
         for _ in range(40):
             turned = torch.linalg.qr(principal[:, :k] + (low + high) / 2 * turn)[0]
-            low, high = (low, (low + high) / 2) if held(turned) > held(out) else ((low + high) / 2, high)
+            low, high = (low, (low + high) / 2) if held(turned) > as_much else ((low + high) / 2, high)
         if high < 30:
             return turned
 

@@ -288,11 +288,11 @@ def waves(seed: ReasoningSeed, name: str) -> Numbers:
     return found
 
 
-def sums_right(network: Network, *out: Tensor) -> float:
-    """The share of sums right without some directions (P, k) of the numbers, mean over several such."""
-    P = len(out[0])
+def sums_right(network: Network, *out: Tensor, seen: dict[str, Tensor] | None = None) -> float:
+    """The share of sums right without some directions (P, k) of the numbers, mean over several such; `seen` as `sums_without`."""
+    P, seen = len(out[0]), seen or analysis.along_the_sum(network)
     sums = torch.arange(P)[:, None].add(torch.arange(P)) % P
-    return sum(fraction(analysis.sums_without(network, each) == sums) for each in out) / len(out)
+    return sum(fraction(analysis.sums_without(network, each, seen) == sums) for each in out) / len(out)
 
 
 def frequencies(seed: ReasoningSeed, name: str) -> Numbers:

@@ -40,7 +40,7 @@ def knobs(task: Task) -> list[Knob]:
     ]
 
 
-def turned(weights: Weights, strengths: Mapping[Knob, float]) -> Weights:
+def strengthened(weights: Weights, strengths: Mapping[Knob, float]) -> Weights:
     """The same weights with the block of each knob multiplied by its strength."""
     W_Q = weights.W_Q.clone()
     for knob, strength in strengths.items():
@@ -58,7 +58,7 @@ def set_weights(
     *names, places, match, _ = all_knobs
     settings = {"all off": [], "places": [places], "letters": [*names, match], "both": all_knobs}
     rows = {
-        name: by_kind(turned(weights, {knob: float(knob in on) for knob in all_knobs}), size) for name, on in settings.items()
+        name: by_kind(strengthened(weights, {knob: float(knob in on) for knob in all_knobs}), size) for name, on in settings.items()
     }
     alt = "Accuracy of the network written by hand by kind of sum. " + "; ".join(
         f"{name}: " + ", ".join(f"{kind} {share:.0%}" for kind, share in shares.items()) for name, shares in rows.items()
