@@ -58,7 +58,8 @@ def set_weights(
     *names, places, match, _ = all_knobs
     settings = {"all off": [], "places": [places], "letters": [*names, match], "both": all_knobs}
     rows = {
-        name: by_kind(strengthened(weights, {knob: float(knob in on) for knob in all_knobs}), size) for name, on in settings.items()
+        name: by_kind(strengthened(weights, {knob: float(knob in on) for knob in all_knobs}), size)
+        for name, on in settings.items()
     }
     alt = "Accuracy of the network written by hand by kind of sum. " + "; ".join(
         f"{name}: " + ", ".join(f"{kind} {share:.0%}" for kind, share in shares.items()) for name, shares in rows.items()
