@@ -1,9 +1,10 @@
 """The things to move: alive with nothing beside them, on a phone, in the dark and on paper."""
 
 import pytest
-from browsing import ROOT, STICKING_OUT, errors, faint, on_paper, requests, violations
+from browsing import PAGES, ROOT, STICKING_OUT, errors, faint, on_paper, requests, show, soup, violations
 from moving import SHOWN, alive
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
 
 from assign_add_lib.views import explorables
 
@@ -36,3 +37,17 @@ def test_every_element_is_tried_and_has_its_modules():
     assert SHOWN.keys() == explorables.MODULES.keys()
     live = ROOT / "assign_add_lib/views/live"
     assert all((live / f"{name}.js").is_file() for modules in explorables.MODULES.values() for name in modules)
+
+
+def test_on_the_site_each_is_alive_where_it_stands(site, browser):
+    """In the built chapters and on the front page; each element stands somewhere."""
+    stands = {}
+    for page in PAGES:
+        stands |= {element.name: page for tag in SHOWN for element in soup(page).select(f".explorable > {tag}")}
+    assert stands.keys() == SHOWN.keys()
+    for tag, page in stands.items():
+        show(browser, f"{site}/{page}")
+        browser.execute_script("document.querySelector(arguments[0]).scrollIntoView({ block: 'center' })", tag)
+        drawn = f"return document.querySelector('{tag}.live > .live-view')?.childElementCount > 0"
+        WebDriverWait(browser, 60).until(lambda _, drawn=drawn: browser.execute_script(drawn))
+        assert not errors(browser)

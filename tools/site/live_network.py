@@ -54,7 +54,7 @@ def show_networks(app, page, template, context, doctree):
         load("live.js")
     body = re.sub("<the-flow [^>]*></the-flow>", flow, body)
     for tag in explorables.MODULES:
-        if f"<{tag} " in body:
+        if re.search(f"<{tag}[ >]", body):
             load(f"{tag}.js")
     if "<rules-from-examples" in body:
         load("live-rules.js")
