@@ -63,7 +63,7 @@ PLAIN = re.compile(
 MATHS = re.compile(r'<span class="math inline">(.*?)</span>')
 
 # What of a stored view waits for the site's script: the control and the data behind it.
-LIVE = "assign-add|rules-from-examples"
+LIVE = "[a-z]+(?:-[a-z]+)+"  # an element of our own, as assign-add
 LIFELESS = re.compile(rf'<div class="control".*?</div>|<script\b.*?</script>|</?(?:{LIVE})\b.*?>', re.DOTALL)
 REVIVE = " Run the cell to bring this view to life."
 
