@@ -85,3 +85,12 @@ def test_elements_without_weights_hold_their_settings_alone(monkeypatch):
         assert names.items() <= given.items() and "run" not in given
         assert "<script" not in output and "<img alt=" in output
     assert len(re.sub("<img [^>]*>", "", output)) < 8000
+
+
+def test_every_class_of_the_sheet_stands_whole_in_a_script(root):
+    """The site drops the rules of classes that no page and no script names in one piece."""
+    folder = root / "assign_add_lib/views/live"
+    sheet = (folder / "explorable.css").read_text("utf-8")
+    named = set(re.findall(r"\.([A-Za-z][\w-]*)", re.sub(r"/\*.*?\*/|\{[^{}]*\}", "", sheet, flags=re.DOTALL)))
+    words = set(re.findall(r"[\w-]+", "".join(path.read_text("utf-8") for path in folder.glob("*.js"))))
+    assert len(named) > 60 and named <= words

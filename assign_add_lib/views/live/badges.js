@@ -81,7 +81,7 @@ class NameBadges extends Explorable {
   #card(place, number, many, named) {
     const bar = make("div", { class: "fill" }), share = make("span", { class: "share" });
     const badge = named ? make("button", { type: "button", class: "badge" }) : make("span", { class: "typed", text: "typed" });
-    const root = make("li", { class: "card" }, make("span", { class: "number", text: String(number) }), badge, make("div", { class: "bar" }, share, bar));
+    const root = make("li", { class: "number-card" }, make("span", { class: "number", text: String(number) }), badge, make("div", { class: "bar" }, share, bar));
     root.style.maxWidth = `${100 / many}%`;
     const slot = { place, number, root, badge, bar, share };
     if (named) {

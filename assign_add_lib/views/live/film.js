@@ -12,6 +12,8 @@ const SAME = 10; // thousandths: how far odds may move and still be said to stay
 
 const spaced = (step) => String(step).replace(/\B(?=(\d{3})+$)/g, "\u2009");
 
+const LOOKS = { "0-var": "no-letter", "1-var": "one-letter", "2-var": "two-letters" }; // whole names, by which the site keeps their rules
+
 class LearningFilm extends Explorable {
   #playing = 0;
 
@@ -49,7 +51,7 @@ class LearningFilm extends Explorable {
     chart.append(...ticks.map((step) => text(this.#x(step), HIGH - 2, spaced(step))), draw("text", { class: "end", x: WIDE, y: HIGH - 2 }, spaced(edge)), text(16, y(1000) + 8, "1"), text(16, y(0) + 4, "0"));
     chart.append(draw("path", { class: "axis", d: `M${LEFT} ${y(1000)}V${y(0)}H${WIDE}${this.steps.map((step) => `M${this.#x(step)} ${y(0)}v6`).join("")}` }));
     for (const [kind, shares] of Object.entries(this.curves)) {
-      chart.append(draw("path", { class: `curve of-${kind}`, d: `M${shares.map((share, i) => `${this.#x(this.measured[i]).toFixed(1)} ${y(share).toFixed(1)}`).join("L")}` }));
+      chart.append(draw("path", { class: `curve ${LOOKS[kind]}`, d: `M${shares.map((share, i) => `${this.#x(this.measured[i]).toFixed(1)} ${y(share).toFixed(1)}`).join("L")}` }));
     }
     this.line = draw("path", { class: "now" });
     chart.append(this.line);
@@ -67,7 +69,7 @@ class LearningFilm extends Explorable {
     const { problem, frames } = this.films[asked], step = this.steps[at], row = this.measured.indexOf(step), pass = handedPass(frames[at]);
     this.step.set(at);
     this.line.setAttribute("d", `M${this.#x(step)} 4V${HIGH - 24}`);
-    this.shares.replaceChildren("Right answers: ", ...Object.entries(this.curves).map(([kind, shares]) => make("span", { class: `of-${kind}`, text: `${kind} ${Math.round(shares[row] / 10)} %` })));
+    this.shares.replaceChildren("Right answers: ", ...Object.entries(this.curves).map(([kind, shares]) => make("span", { class: LOOKS[kind], text: `${kind} ${Math.round(shares[row] / 10)} %` })));
     this.picture.show(problem, pass);
     const stays = at >= this.#settled() ? " In all later frames it says the same." : "";
     this.verdict.textContent = `Step ${spaced(step)}: the network ${said(problem, pass.odds)}${stays}`;
