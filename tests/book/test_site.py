@@ -33,6 +33,7 @@ from matplotlib.colors import to_hex, to_rgb
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
+from stems import English
 
 from assign_add_lib import load_run
 from assign_add_lib.model import Weights
@@ -362,6 +363,19 @@ def test_search_leads_to_prose(site, browser):
     asked = "ul.search li:has(a[href*='11_phases']) p.context"  # whose excerpt is around both words
     excerpt = WebDriverWait(browser, 60).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, asked))[0]
     assert "Variable binding" in excerpt.text
+
+
+def test_search_asks_for_the_stems_of_the_index(site, browser):
+    """Of every word of the book, and so finds *grokking* where it is explained."""
+    words = sorted({word for page in PAGES for word in re.findall("[a-z]{3,}", soup(page).get_text().lower())})
+    show(browser, f"{site}/search.html?q=grokking")
+    asked = browser.execute_script(
+        "const stemmer = new Stemmer(); return arguments[0].map((word) => stemmer.stemWord(word))", words
+    )
+    ours = English({})
+    assert len(words) > 3000 and asked == [ours.stem(word) for word in words]
+    link = "ul.search li a[href*='chapters/03_training']"
+    WebDriverWait(browser, 60).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, link))
 
 
 def test_closed_boxes_open_by_keyboard_and_on_paper(site, browser):
