@@ -22,7 +22,7 @@ def browser(tmp_path_factory):
         yield driver
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def moving(tmp_path_factory):
     """The address of a page for each of the things to move, light and dark, as a notebook gets it."""
     folder = tmp_path_factory.mktemp("moving")
