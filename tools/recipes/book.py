@@ -49,6 +49,7 @@ WORLDS = " ".join([*BARE_WORLDS, *MOST_WORLDS, "subtraction", "subtraction-two-h
 ALONE = {  # single runs whose metrics are shipped without weights, and the minutes that they take
     "continuous-long": (90, "reasoning", "--arm continuous --seed 0 --steps 16000"),
     "vanilla-wide": (5, "hypernetwork", "--arm vanilla --seed 0 --d-model 96"),
+    "plain-cosine": (42, "rules", "--plan plain-cosine --weight-decay 2 --warm-up 550 --seed 0"),
     "mlp-unstructured": (5, "hypernetwork", "--arm mlp --structured false --seed 0"),
 }
 SCORED = "runs seeds sweeps causes histories adder-alone reasoning hypernetwork rules".split()  # what claims are decided on
