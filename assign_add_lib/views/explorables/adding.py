@@ -3,7 +3,7 @@
 import torch
 from IPython.display import HTML
 
-from ...analysis.fourier import amplitudes_and_phases, keep, key_frequencies, number_table, pair_accuracy, pair_logits, spectrum
+from ...analysis.fourier import amplitudes_and_phases, keep, key_frequencies, number_table, pair_logits, spectrum
 from ...training import Run
 from .. import figures
 from .element import explorable
@@ -31,16 +31,15 @@ def clock_board(
     """Switches for the key frequencies of a network's adder, and a board of the sums that it gets right with these alone."""
     w = run.weights()
     h, out, ks = number_table(w) @ w.W_in, w.W_out @ w.W_U, key_frequencies(number_table(w))
-    strongest = sorted(ks, key=lambda k: -spectrum(h)[k])
-    right, shares = {}, []
+    energies, numbers, right = spectrum(h), torch.arange(len(h)), {}
+    strongest = sorted(ks, key=lambda k: -energies[k])
     for many in sorted({1, min(3, len(ks)), min(5, len(ks)), len(ks)}):
         part = keep(h, [0, *strongest[:many]])
-        logits = pair_logits(part, part, out)
-        sums = torch.arange(len(h))
-        right["1 clock" if many == 1 else f"{many} clocks"] = logits.argmax(2) == (sums[:, None] + sums) % len(h)
-        shares.append(f"{pair_accuracy(logits):.1%}")
+        answers = pair_logits(part, part, out).argmax(2)
+        right["1 clock" if many == 1 else f"{many} clocks"] = answers == (numbers[:, None] + numbers) % len(h)
+    shares = ", ".join(f"{each.double().mean():.1%}" for each in right.values())
     alt = (
-        f"Boards of all sums x + y. The adder gets {', '.join(shares)} of them right with {', '.join(right)}, "
+        f"Boards of all sums x + y. The adder gets {shares} of them right with {', '.join(right)}, "
         f"the strongest first, of the frequencies {', '.join(map(str, strongest))}."
     )
     return explorable("clock-board", figures.boards(right), alt, caption, run, ks=ks, x=x, y=y)

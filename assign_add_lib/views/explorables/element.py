@@ -13,6 +13,7 @@ from ...training import Run
 from ..explorer import BY_HAND, live, packed
 from ..page import data_element, img_element, is_static, picture_of
 
+# of each element its modules, each after what it imports
 ASKED = ("elements", "chance", "network", "problem", "interventions", "shelf", "explorable")
 MODULES = {
     "the-flow": (*ASKED, "passes", "arrows", "flow"),
