@@ -42,7 +42,7 @@ def ask(browser, text):
 
 
 def badges(browser):
-    return browser.find_elements(By.CSS_SELECTOR, "name-badges button.badge")
+    return browser.find_elements(By.CSS_SELECTOR, "name-badges button.name-badge")
 
 
 def answer(browser):

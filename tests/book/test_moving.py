@@ -1,7 +1,9 @@
 """The things to move: alive with nothing beside them, on a phone, in the dark and on paper."""
 
 import re
+from pathlib import Path
 
+import pydata_sphinx_theme
 import pytest
 from browsing import PAGES, ROOT, SITE, STICKING_OUT, errors, faint, on_paper, requests, show, violations
 from moving import SHOWN, alive
@@ -54,3 +56,13 @@ def test_on_the_site_each_is_alive_where_it_stands(site, browser):
         drawn = f"return document.querySelector('{tag}.live > .live-view')?.childElementCount > 0"
         WebDriverWait(browser, 60).until(lambda _, drawn=drawn: browser.execute_script(drawn))
         assert not errors(browser)
+
+
+def test_no_class_of_the_sheet_is_one_that_the_theme_draws():
+    """Such as Bootstrap's row, badge and card, whose margins and grounds would come along."""
+    sheet = (ROOT / "assign_add_lib/views/live/explorable.css").read_text("utf-8")
+    named = set(re.findall(r"\.([A-Za-z][\w-]*)", re.sub(r"/\*.*?\*/|\{[^{}]*\}", "", sheet, flags=re.DOTALL)))
+    styles = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/styles"
+    theme = "".join(path.read_text("utf-8") for path in styles.glob("*.css"))
+    drawn = set(re.findall(r"(?:^|[},])\s*\.([A-Za-z][\w-]*)\s*(?=[{,])", theme))
+    assert {"row", "badge", "card", "table"} <= drawn and not named & drawn

@@ -53,9 +53,7 @@ def test_the_diagonal_is_the_block_of_moved_variables(browser, moving):
     block = STEP[names, names]
     found = browser.execute_script("return document.querySelector('one-step').block")
     torch.testing.assert_close(torch.tensor(found, dtype=torch.float64).view(12, 12), block, rtol=0, atol=1e-9)
-    cells = (
-        "return [...document.querySelectorAll('one-step .table .plus')].map((cell) => Number(cell.getAttribute('fill-opacity')))"
-    )
+    cells = "return [...document.querySelectorAll('.letters .plus')].map((cell) => Number(cell.getAttribute('fill-opacity')))"
     for place in (0, 80):
         set_to(browser, length=place)
         seen = torch.tensor(browser.execute_script(cells), dtype=torch.float64).view(12, 12)

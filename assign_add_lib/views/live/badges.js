@@ -80,7 +80,7 @@ class NameBadges extends Explorable {
 
   #card(place, number, many, named) {
     const bar = make("div", { class: "fill" }), share = make("span", { class: "share" });
-    const badge = named ? make("button", { type: "button", class: "badge" }) : make("span", { class: "typed", text: "typed" });
+    const badge = named ? make("button", { type: "button", class: "name-badge" }) : make("span", { class: "typed", text: "typed" });
     const root = make("li", { class: "number-card" }, make("span", { class: "number", text: String(number) }), badge, make("div", { class: "bar" }, share, bar));
     root.style.maxWidth = `${100 / many}%`;
     const slot = { place, number, root, badge, bar, share };
@@ -186,7 +186,7 @@ class NameBadges extends Explorable {
       const shares = held.map((each) => each.find(([letter]) => letter === name)[1]), sum = shares.reduce((all, share) => all + share);
       return slots.filter((_, card) => shares[card] > 0.1 * sum).map(({ number }) => number);
     };
-    const tag = (operand) => (typeof operand === "number" ? String(operand) : make("span", { class: `badge ${this.#side(operand)}`, text: operand }));
+    const tag = (operand) => (typeof operand === "number" ? String(operand) : make("span", { class: `name-badge ${this.#side(operand)}`, text: operand }));
     this.question.replaceChildren(tag(asked[0]), " + ", tag(asked[1]), " = ", make("strong", { text: String(answer) }));
     const [left, right] = asked.map((operand) => (typeof operand === "number" ? [operand] : wearers(operand)));
     const who = asked.flatMap((operand, side) => {

@@ -51,8 +51,8 @@ class TransplantBench extends Explorable {
     this.sockets = ROWS.flatMap((row) => (row.one ? [A.problem.task.last] : places).map((place) => this.#socket(row, place)));
     this.grid.style.setProperty("--columns", places.length);
     this.grid.replaceChildren(...["A", "B"].flatMap((name, side) => this.#written(name, [A, B][side])), ...ROWS.flatMap((row) => [
-      make("span", { class: row.one === "last" ? "row beside" : "row", text: row.name }), ...this.sockets.filter((socket) => socket.row === row).map(({ button }) => button),
-    ]), make("span", { class: "row beside", text: "A's answer" }), this.result);
+      make("span", { class: row.one === "last" ? "site-row beside" : "site-row", text: row.name }), ...this.sockets.filter((socket) => socket.row === row).map(({ button }) => button),
+    ]), make("span", { class: "site-row beside", text: "A's answer" }), this.result);
     this.#choose(null);
   }
 
@@ -63,7 +63,7 @@ class TransplantBench extends Explorable {
 
   #written(name, { tokens, problem, logits }) {
     const differs = (place) => this.A.tokens[place] !== this.B.tokens[place];
-    return [make("span", { class: "row side" }, `${name} answers `, make("strong", { class: name, text: String(largest(logits)) })), ...this.places.map((place) =>
+    return [make("span", { class: "site-row side" }, `${name} answers `, make("strong", { class: name, text: String(largest(logits)) })), ...this.places.map((place) =>
       make("span", { class: differs(place) ? "token differs" : "token", text: problem.task.names[tokens[place]] }))];
   }
 

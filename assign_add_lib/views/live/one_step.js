@@ -22,7 +22,7 @@ class OneStep extends Explorable {
     this.verdict = make("p", { class: "verdict", role: "status" });
     const drawing = (kind, width, height) => draw("svg", { class: kind, viewBox: `0 0 ${width} ${height}`, role: "img" });
     const side = EDGE + CELL * this.letters.length;
-    this.table = drawing("table", side, side);
+    this.table = drawing("letters", side, side);
     this.curve = drawing("curve", 400, 330);
     this.attention = drawing("attention-bars", 400, 138);
     this.sums = drawing("sums", 400, 138);
@@ -101,7 +101,7 @@ class OneStep extends Explorable {
       ...[0, 0.5, 1].flatMap((share) => [draw("line", { class: "grid", x1: SPAN[0], x2: SPAN[1], y1: y(share), y2: y(share) }), draw("text", { class: "end", x: SPAN[0] - 5, y: y(share) + 4 }, `${100 * share}%`)]),
       ...[0, 0.5, 1, 1.5].filter((h) => h <= this.most).map((h) => draw("text", { class: "middle", x: x(h), y: 304 }, String(h))),
       draw("polyline", { points }),
-      draw("line", { class: "here", x1: here[0], x2: here[0], y1: LEVEL[1], y2: LEVEL[0] }), draw("circle", { class: "mark", cx: here[0], cy: here[1], r: 6 }),
+      draw("line", { class: "here", x1: here[0], x2: here[0], y1: LEVEL[1], y2: LEVEL[0] }), draw("circle", { class: "spot", cx: here[0], cy: here[1], r: 6 }),
       draw("text", { class: "middle", x: (SPAN[0] + SPAN[1]) / 2, y: 324 }, "length of the step; 1 is the theorem's"),
     );
   }
