@@ -44,18 +44,20 @@ def test_every_element_is_tried_and_has_its_modules():
 
 
 def test_on_the_site_each_is_alive_where_it_stands(site, browser):
-    """In the built chapters and on the front page; each element stands somewhere."""
+    """In the built chapters and on the front page, where a narrow phone shows it whole; each element stands somewhere."""
     stands = {}
     for page in PAGES:
         text = (SITE / page).read_text("utf-8")
         stands |= {tag: page for tag in SHOWN if re.search(f"<{tag}[ >]", text)}
     assert stands.keys() == SHOWN.keys()
     for tag, page in stands.items():
-        show(browser, f"{site}/{page}")
+        show(browser, f"{site}/{page}", width=360, height=844)
         browser.execute_script("document.querySelector(arguments[0]).scrollIntoView({ block: 'center' })", tag)
         drawn = f"return document.querySelector('{tag}.live > .live-view')?.childElementCount > 0"
         WebDriverWait(browser, 60).until(lambda _, drawn=drawn: browser.execute_script(drawn))
         assert not errors(browser)
+        box = f"document.querySelector('{tag}').closest('.text_html, article')"
+        assert browser.execute_script(f"return {box}.scrollWidth <= {box}.clientWidth"), tag
 
 
 def test_no_class_of_the_sheet_is_one_that_the_theme_draws():
