@@ -146,7 +146,7 @@ class ArmLearner(ScheduledLearner):
 
         End to end (feed-forward, recurrent): of the values at the last iteration.  Chain: of all tokens that it writes.
         Continuous: of all factors after every iteration.  Discrete and corrected: of all factors after one iteration
-        from the state of a random one, true or with wrong values.  Right starts: after each of two, or four, from such a true state.
+        from the state of a random one, true or with wrong values.  Right starts: after each of two or four from such a state.
         """
         network, tokens = self.network, written(self.config.arm, graphs)
         if self.config.arm in TOKENS_PASS:
