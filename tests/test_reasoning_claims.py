@@ -6,7 +6,7 @@ import pytest
 from small import assert_the_same
 
 from assign_add_lib.companions.reasoning.claims import ALL, CLAIMS, OURS, PAPER, SEEN, SOURCE, sources
-from assign_add_lib.companions.reasoning.model import ARMS
+from assign_add_lib.companions.reasoning.model import ARMS, RIGHT_STARTS
 from assign_add_lib.companions.reasoning.seeds import SEEDS
 from assign_add_lib.companions.reasoning.training import (
     GRID,
@@ -99,7 +99,7 @@ RUNS = sorted(CONFIGS)
 
 
 def test_the_shipped_runs_are_those_of_the_grid():
-    assert ArmRun.shipped() == sorted([*RUNS, "right-starts-0"])
+    assert ArmRun.shipped() == sorted([*RUNS, *(f"{arm}-{seed}" for arm in RIGHT_STARTS for seed in range(3))])
     for name in RUNS:
         run = load_arm(name)
         assert run.config == CONFIGS[name] and run.steps == [STEPS[run.config.arm]]
