@@ -64,6 +64,14 @@ def test_a_network_passes_vectors_or_tokens_on(seed, monkeypatch):
         held = torch.stack([network.value(each).argmax(2).gather(1, tokens.definitions) for each in ended])
         later = torch.stack([held[depths[row] + 15, row] == graphs.solution[row] for row in first])
         assert found[1, passes, "all", "nodes later"] == pytest.approx(later.double().mean().item())
+        nodes = [(row, node, graphs.depths[row, node].item()) for row in first for node in range(graphs.names.shape[1])]
+        right = held == graphs.solution
+        for deep in (1, 2, 3):
+            due = [(row, node) for row, node, depth in nodes if depth == deep and right[depth - 1, row, node]]
+            assert found[1, passes, f"depth {deep}", "nodes"] == sum(depth == deep for *_, depth in nodes)
+            assert found[1, passes, f"depth {deep}", "nodes due"] == len(due)
+            kept = sum(right[depths[row] - 1, row, node].item() for row, node in due)
+            assert found[1, passes, f"depth {deep}", "nodes at the end"] == kept
 
 
 def test_recovery_starts_with_the_wrong_values_and_follows_them(seed, monkeypatch):

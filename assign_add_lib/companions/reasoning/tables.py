@@ -127,7 +127,8 @@ def depths(seed: ReasoningSeed) -> Numbers:
 def passing(seed: ReasoningSeed, arm: str) -> Numbers:
     """Graphs that one network solves by vectors and by tokens, and how many there are: by size and depth, where there are ten.
 
-    Beside them the share of nodes right in graphs of the training size, 16 iterations after each graph's depth.
+    Beside them, of CHUNK graphs a size: the share of nodes right 16 iterations after each graph's depth; and by the nodes' own
+    depth how many there are, how many are right when `due`, after so many iterations, and of these at the `end`, after the graph's.
     """
     found, network = {}, seed.network(arm)
     for times, (passes, way) in product((1, 2), PASSES.items()):
@@ -138,10 +139,15 @@ def passing(seed: ReasoningSeed, arm: str) -> Numbers:
                 key, solved = (times, passes, f"depth {deep}"), whole[graphs.depth == deep].sum()
                 found |= {(*key, "graphs"): many, (*key, "solved"): solved}
         found |= {(times, passes, "all", "graphs"): len(whole), (times, passes, "all", "solved"): whole.sum()}
-        if times == 1:
-            few, row = graphs.rows(slice(CHUNK)), torch.arange(CHUNK)
-            held = held_after(network, way, few, int(few.depth.max()) + LATER[-1])
-            found[times, passes, "all", "nodes later"] = fraction(held[few.depth + LATER[-1] - 1, row] == few.solution)
+        few, row = graphs.rows(slice(CHUNK)), torch.arange(CHUNK)
+        held = held_after(network, way, few, int(few.depth.max()) + LATER[-1])
+        right = held == few.solution
+        found[times, passes, "all", "nodes later"] = fraction(right[few.depth + LATER[-1] - 1, row])
+        due, end = right.gather(0, few.depths[None] - 1)[0], right[few.depth - 1, row]
+        for deep in range(1, ROUNDS + 1):
+            there = few.depths == deep
+            counts = {"nodes": there, "nodes due": there & due, "nodes at the end": there & due & end}
+            found |= {(times, passes, f"depth {deep}", of): hits.sum() for of, hits in counts.items()}
     return found
 
 
