@@ -13,7 +13,7 @@ import { shelfOf } from "./shelf.js";
 const FRESH = 500; // problems of each kind on which an accuracy is taken
 const PROBLEM = "c=1, b=17, a=42, b+19=?"; // where none is asked
 const LONGEST = 300; // letters of a problem
-const ALL = "run tokens changes attention score stream circle accuracy";
+const ALL = "run tokens changes flow attention score stream circle accuracy";
 const NAMES = ["run", "step", ...Object.keys(SETTINGS)]; // what distinguishes a network
 
 const option = (id) => make("option", { value: id, text: STUDY.names[id] });
@@ -25,7 +25,7 @@ class AssignAdd extends HTMLElement {
   #panes = [];
   #chosen = {};
   #revealed = true;
-  #guess = "";
+  #guess = null; // what the reader foresaw
   #faults = new Map(); // what is wrong with what was asked, one line each
   #note = 0;
   #late = 0;
@@ -73,7 +73,7 @@ class AssignAdd extends HTMLElement {
     guess.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#revealed = guess.hidden = true;
-      this.#guess = ` You said ${this.prediction.value}.`;
+      this.#guess = this.prediction.valueAsNumber;
       this.#show();
       const { verdict } = this.#panes.at(-1);
       verdict.tabIndex = -1;
@@ -82,7 +82,7 @@ class AssignAdd extends HTMLElement {
     this.classList.add("live");
     this.append(part("live", "div", { class: "live-view" },
       make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
-      make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
+      make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws, ...(document.fullscreenEnabled && shows.has("run") ? [part("large", "button", { type: "button", class: "large", text: "Projector" })] : [])),
       part("error", "p", { class: "error", role: "status" }),
       ...(shows.has("tokens") ? [part("tokens", "div", { class: "tokens", role: "group", "aria-label": `The ${STUDY.length} tokens` })] : []),
       ...(this.#revealed ? [] : [guess]),
@@ -90,10 +90,11 @@ class AssignAdd extends HTMLElement {
       make("div", { class: "more" }, part("second", "button", { type: "button" }),
         ...(shows.has("accuracy") ? [part("measure", "button", { type: "button", text: "Accuracy on fresh problems" }), part("progress", "progress", { max: FRESH, hidden: "", "aria-label": "problems of each kind answered" }), part("accuracy", "div", { role: "status" })] : []))));
     this.text.addEventListener("input", () => this.#ask(this.text.value));
+    this.large?.addEventListener("click", () => this.live.requestFullscreen());
     this.measure?.addEventListener("click", () => this.#measure());
     this.second.hidden = !shows.has("run");
     this.second.addEventListener("click", () => {
-      if (this.#panes.length === 1) return this.#open(this.#panes[0].weights ? this.#panes[0].state : {})();
+      if (this.#panes.length === 1) return this.#open(this.#panes[0].beside(KINDS[this.#problem()[0]?.kind]?.slice(0, 5)))();
       this.#panes.pop().close();
       for (const of of ["settings 2", "link 2", "weights 2"]) this.#fault(of, "");
       this.#counted();
@@ -156,7 +157,7 @@ class AssignAdd extends HTMLElement {
     clearTimeout(this.#late);
     this.#ids = ids;
     this.#chosen = { layer: 1, query: STUDY.last, key: null };
-    this.#guess = "";
+    this.#guess = null;
     if (spell) this.text.value = this.#problem()[0]?.toString() ?? ""; // where there is none, the verdict says why
     this.text.ariaInvalid = "false";
     for (const of of ["problem", "asked"]) this.#fault(of, "");
@@ -189,7 +190,7 @@ class AssignAdd extends HTMLElement {
     this.#showRest();
     if (!this.#revealed) return;
     if (this.measure && !this.#measuring) this.accuracy.replaceChildren(); // it was of what stood here before
-    for (const pane of ready) pane.say(this.#ids, words, problem?.answer ?? null, pane === this.#panes.at(-1) ? this.#guess : "");
+    for (const pane of ready) pane.say(this.#ids, words, problem, pane === this.#panes.at(-1) ? this.#guess : null);
     if (this.hasAttribute("address")) this.#write(problem);
   }
 
@@ -232,6 +233,7 @@ class AssignAdd extends HTMLElement {
       const id = String(this.#ids[place]);
       if (select.length > 1) select.value = id;
       else if (select.value !== id) select.replaceChildren(option(id));
+      select.classList.toggle("pad", this.#ids[place] === STUDY.pad);
     });
   }
 

@@ -76,7 +76,7 @@ class TheFlow extends Explorable {
     const known = !weights && !cuts.length && String(problem) === String(opening.problem);
     if (!weights && !known) return (this.verdict.textContent = "The network is not here yet …");
     const pass = known ? opening.pass : passOf(run(weights, ids, together(...cuts.map((each) => cutArrow(...each, ids.length)))), ids.length);
-    picture.show(problem, pass, this.#chosen, cuts);
+    picture.show(ids, problem, pass, this.#chosen, cuts);
     if (flowing) picture.flow();
     const [[layer, query, key]] = cuts.length ? cuts : [[]], name = (place) => STUDY.names[ids[place]];
     const lead = cuts.length > 1 ? `With ${cuts.length} arrows cut, the network ` : cuts.length ? `Layer ${layer}: ${name(query)} no longer attends to ${name(key)}. The network now ` : "The network ";

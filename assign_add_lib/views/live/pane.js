@@ -1,13 +1,16 @@
 // One network, asked: which run and step it is, what is changed inside it, and all that it says of sixteen tokens.
-import { AttentionMaps } from "./attention.js";
+import { FlowPicture } from "./arrows.js";
+import { AttentionMaps, shade } from "./attention.js";
 import { draw, make, table } from "./elements.js";
 import { SETTINGS, alteration, changes, patternOf, scoresOf, untouched } from "./interventions.js";
 import { complete, largest, logitsAt, partsOf, run, softmax } from "./network.js";
+import { judged, passOf } from "./passes.js";
 import { saying } from "./words.js";
 
 const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
 const WAITS = "Fetching the network …";
 const PARTS = ["token", "position", "from layer 1"];
+const LEARNED = 0.6; // right of a kind of problem: at a step with less, the network does something else
 const RANGE = [-45, 65]; // of the circle: what the logits of the shipped runs stay within
 
 /** A number with one digit after the point, and no -0.0. */
@@ -21,8 +24,6 @@ export class Pane {
   #asked = { run: "", step: null }; // what was asked for last, whether or not it came
   #closed = false;
   #soon = 0;
-  #playing = 0; // which play it is, 0 for none
-  #plays = 0;
   #said = {}; // of which tokens it said what, and what is right
   #listed = {};
   #steps = [];
@@ -41,14 +42,15 @@ export class Pane {
     part("runs", "select");
     part("slider", "input", { type: "range", min: 0, step: 1, disabled: "" });
     part("output", "output", { "aria-live": "off" });
-    part("play", "button", { type: "button", text: "Play", disabled: "" });
     part("again", "button", { type: "button", text: "Try again", hidden: "" });
     part("root", "div", { class: "pane", role: "group", "aria-label": name },
       ...shown("run", () => [
-        make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.play, this.again),
+        make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.again),
         part("right", "p", { class: "right" })]),
-      ...shown("changes", () => [this.changes]),
       part("verdict", "p", { class: "verdict", role: "status", text: WAITS }),
+      ...shown("changes", () => [this.changes]), // below the answer, which stays in sight
+      ...shown("attention", () => [part("equal", "div", { class: "equal" })]),
+      ...shown("flow", () => [(this.picture = new FlowPicture(task)).root]),
       ...shown("attention", () => [part("patterns", "div"), part("reading", "p", { class: "reading" })]));
     part("below", "div", { class: "below" },
       make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
@@ -65,7 +67,6 @@ export class Pane {
       this.#mark(run, step); // while one is on its way, those that are passed over are not fetched
       this.#soon = setTimeout(() => this.#choose(run, step), 150);
     });
-    this.play.addEventListener("click", () => (this.#playing ? this.#stop() : this.#go()));
     this.again.addEventListener("click", () => this.start(this.#asked.run, String(this.#asked.step)));
   }
 
@@ -138,7 +139,6 @@ export class Pane {
 
   #failed(error) {
     if (this.#closed) return;
-    this.#stop();
     this.again.hidden = false;
     if (!this.weights) this.verdict.textContent = "";
     this.told.fault("weights", error.message);
@@ -147,7 +147,6 @@ export class Pane {
   /** Fetch nothing more, and say nothing more. */
   close() {
     this.#closed = true;
-    this.#stop();
     this.root.remove();
   }
 
@@ -158,7 +157,7 @@ export class Pane {
     this.runs.value = run;
     this.slider.max = this.#steps.length - 1;
     this.slider.value = this.#steps.indexOf(step);
-    this.slider.disabled = this.play.disabled = this.#steps.length < 2;
+    this.slider.disabled = this.#steps.length < 2;
     this.output.textContent = spaced;
     this.slider.setAttribute("aria-valuetext", `step ${step}`);
     if (this.right) this.right.textContent = right ? `Accuracy on trained problems at this step: ${Object.entries(right).map(([kind, value]) => `${kind} ${value.toFixed(2)}`).join(", ")}.` : "";
@@ -196,33 +195,19 @@ export class Pane {
     this.#load(run, this.#nearest(run, step));
   }
 
-  #go() {
-    const play = (this.#playing = ++this.#plays), last = this.#steps.length - 1;
-    this.play.textContent = "Stop";
-    this.verdict.ariaLive = "off"; // or a screen reader would read all steps
-    if (this.slider.valueAsNumber === last) this.slider.value = 0;
-    const next = async () => {
-      if (this.#playing !== play) return;
-      if (this.slider.valueAsNumber === this.#steps.length - 1) this.verdict.ariaLive = null; // the last is read out
-      await this.#load(this.runs.value, this.#steps[this.slider.valueAsNumber]);
-      if (this.#playing !== play) return;
-      if (this.slider.valueAsNumber === this.#steps.length - 1) return this.#stop();
-      this.slider.value = this.slider.valueAsNumber + 1;
-      setTimeout(next, 500);
-    };
-    next();
-  }
-
-  #stop() {
-    this.#playing = 0;
-    this.play.textContent = "Play";
-    this.verdict.ariaLive = null;
-  }
-
   /** What distinguishes it, as an address holds it. */
   get state() {
     const { run, step } = this.weights ? this : this.#asked;
     return { run, step, ...Object.fromEntries(changes(this.settings).map((name) => [name, this.settings[name]])) };
+  }
+
+  /** What is worth a look beside it, as `state`: itself unchanged, its run before it knew a kind of problem, another step, another run. */
+  beside(kind) {
+    const { run, step } = this.state, listed = this.#listed[run];
+    if (changes(this.settings).length || !listed) return { run, step };
+    const steps = Object.keys(listed).map(Number), before = steps.findLast((each) => each < step && (listed[each].right?.[kind] ?? 1) < LEARNED);
+    const other = [before, steps.at(-1), steps[0]].find((each) => each !== undefined && each !== step);
+    return other === undefined ? { run: Object.keys(this.#listed).find((each) => each !== run) ?? run, step: "" } : { run, step: other };
   }
 
   /** What it is called where its results stand alone. */
@@ -242,20 +227,20 @@ export class Pane {
     return largest(this.seen.sites[patternOf(layer + 1)].subarray(query * n, (query + 1) * n));
   }
 
-  /** Say what it answers on these tokens: `words` names them, `right` is the answer, if they have one. */
-  say(ids, words, right, remark) {
-    const { task, weights } = this;
+  /** Say what it answers on these tokens: `words` names them, `problem` is what they spell, if they do; and judge a guess, if there is one. */
+  say(ids, words, problem, guess) {
+    const { task, weights } = this, right = problem?.answer ?? null;
     this.seen = run(weights, ids, alteration(weights, task, ids, this.settings));
     const odds = softmax(this.seen.logits, task.numbers), answer = largest(odds);
     const unchanged = changes(this.settings).length ? ` Unchanged it says ${largest(run(weights, ids).logits)}.` : "";
-    this.verdict.replaceChildren(words, ...saying(odds, right), `${unchanged}${remark}`);
+    this.verdict.replaceChildren(words, ...saying(odds, right), `${unchanged}${guess === null ? "" : judged(guess, answer, problem)}`);
     this.verdict.dataset.right = String(answer === right);
-    this.#said = { ids, answer, right };
+    this.#said = { ids, answer, right, problem };
   }
 
   /** Show what lies behind the answer that it gave last. */
   show() {
-    const { ids, answer, right } = this.#said;
+    const { ids, answer, right, problem } = this.#said;
     const { sites } = (this.seen = complete(this.weights, this.seen));
     if (this.patterns && !this.maps) {
       this.maps = new AttentionMaps(2, this.task.length, this.told.chosen);
@@ -263,6 +248,8 @@ export class Pane {
     }
     if (!this.below.isConnected) this.root.append(this.below);
     this.maps?.show([1, 2].map((layer) => sites[patternOf(layer)]), ids.map((id) => this.task.names[id]));
+    if (this.equal) this.#showEqual(ids, [1, 2].map((layer) => sites[patternOf(layer)].slice(-ids.length)));
+    this.picture?.show(ids, problem, passOf(this.seen, ids.length));
     if (this.lens) this.#showLens(right);
     if (this.circle) this.#showCircle(answer, right);
   }
@@ -271,7 +258,7 @@ export class Pane {
   choose(layer, query, key) {
     const { sites } = (this.seen = complete(this.weights, this.seen)), n = this.task.length, spot = query * n + key;
     const [scores, pattern] = [scoresOf, patternOf].map((of) => sites[of(layer + 1)]);
-    const parts = partsOf(this.weights, this.seen, layer, query, key), names = PARTS.slice(0, layer + 2);
+    const parts = partsOf(this.weights, this.seen, layer, query, key);
     const score = scores[spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
     if (this.maps) {
       const row = [query * n, (query + 1) * n], soft = softmax(scores.subarray(...row), n);
@@ -280,10 +267,21 @@ export class Pane {
       this.maps.mark(layer, query, key);
       this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${tenths(score)}${by}${set ? "; the weight is set by a switch" : ""}.`;
     }
-    const rows = names.map((name, i) => [name, ...parts[i].map(tenths)]);
-    if (Math.abs(changed) >= 0.05) rows.push(["by the change", ...names.slice(1).map(() => ""), tenths(changed)]);
+    const rows = PARTS.map((name, i) => [name, ...PARTS.map((_, j) => (parts[i]?.[j] === undefined ? "" : tenths(parts[i][j])))]); // as high for both layers
+    if (changes(this.settings).length) rows.push(["by the change", "", "", tenths(changed)]);
     const caption = `The parts of this score of layer ${layer + 1}, which add up to it: what the query holds (rows) and what the key holds (columns)`;
-    this.terms?.replaceChildren(table("terms", caption, ["", ...names], rows));
+    this.terms?.replaceChildren(table("terms", caption, ["", ...PARTS], rows));
+  }
+
+  /** Where = attends in each layer, from its rows of weights, with all PADs in one column: on a projector, what comes first. */
+  #showEqual(ids, patterns) {
+    const { names, pad } = this.task, places = [...ids.keys()], tokens = places.filter((place) => ids[place] !== pad), pads = places.filter((place) => ids[place] === pad);
+    const columns = [...tokens.map((place) => names[ids[place]]), ...(pads.length ? [`${pads.length} PAD`] : [])];
+    const rows = patterns.map((row) => [...tokens.map((place) => row[place]), ...(pads.length ? [pads.reduce((sum, place) => sum + row[place], 0)] : [])]);
+    const drawn = table("of-equal", "Where = attends, in percent", ["", ...columns], rows.map((row, layer) => [`layer ${layer + 1}`, ...row.map((weight) => String(Math.round(100 * weight)))]));
+    rows.forEach((row, layer) => row.forEach((weight, column) => shade(drawn.tBodies[0].rows[layer].cells[column + 1], weight)));
+    if (pads.length) drawn.tHead.rows[0].lastChild.classList.add("pad");
+    this.equal.replaceChildren(drawn);
   }
 
   #showLens(right) {

@@ -1,4 +1,4 @@
-// What the flow shows of a network's pass over a problem, and what is said of it.
+// What the flow shows of a network's pass over a problem, and what is said of it, and of a guess.
 import { patternOf } from "./interventions.js";
 import { softmax } from "./network.js";
 
@@ -9,7 +9,7 @@ const LIKELIEST = 5;
 export function passOf({ logits, sites }, n) {
   const row = (query) => sites[patternOf(1)].subarray(query * n, query * n + query + 1), post = sites["blocks.1.mlp.hook_post"];
   const most = Math.max(...post), odds = [...softmax(logits, logits.length).entries()].sort((a, b) => b[1] - a[1]);
-  const layers = [Object.fromEntries(Array.from({ length: n }, (_, query) => [query, row(query)])), { [n - 1]: sites[patternOf(2)] }];
+  const layers = [Object.fromEntries(Array.from({ length: n }, (_, query) => [query, row(query)])), { [n - 1]: sites[patternOf(2)].subarray(-n) }];
   return { layers, odds: odds.slice(0, LIKELIEST), neurons: Array.from(post, (value) => value / most) };
 }
 
@@ -34,4 +34,11 @@ export function sumBehind(problem, answer) {
 export function said(problem, [[answer]]) {
   const sum = sumBehind(problem, answer), so = `says ${answer}${sum && ` = ${sum}`}`;
   return answer === problem.answer ? `${so}, and that is right.` : `${so}; right is ${problem.answer}.`;
+}
+
+/** What is said of the number that a reader foresaw, where a network gave an answer to a problem, or to tokens that spell none. */
+export function judged(guess, answer, problem) {
+  const sum = problem ? sumBehind(problem, guess) : "", foreseen = ` You said ${guess}${sum && ` = ${sum}`}`;
+  if (guess === answer) return `${foreseen}: well foreseen.`;
+  return guess === problem?.answer ? `${foreseen}: the right sum, but not what it says.` : `${foreseen}: not quite.`;
 }
