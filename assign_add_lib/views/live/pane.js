@@ -2,7 +2,7 @@
 import { FlowPicture } from "./arrows.js";
 import { AttentionMaps, shade } from "./attention.js";
 import { draw, make, table } from "./elements.js";
-import { SETTINGS, alteration, changes, patternOf, scoresOf, untouched } from "./interventions.js";
+import { SETTINGS, alteration, changes, cutArrow, patternOf, scoresOf, together, untouched } from "./interventions.js";
 import { complete, largest, logitsAt, partsOf, run, softmax } from "./network.js";
 import { judged, passOf } from "./passes.js";
 import { saying } from "./words.js";
@@ -25,6 +25,9 @@ export class Pane {
   #closed = false;
   #soon = 0;
   #said = {}; // of which tokens it said what, and what is right
+  #cell = []; // the one that is chosen: layer, query, key
+  #cuts = []; // arrows of the flow, [layer, query, key] each, layers from 1 on
+  #tapped = null; // the token whose arrows stand out
   #listed = {};
   #steps = [];
 
@@ -50,8 +53,8 @@ export class Pane {
       part("verdict", "p", { class: "verdict", role: "status", text: WAITS }),
       ...shown("changes", () => [this.changes]), // below the answer, which stays in sight
       ...shown("attention", () => [part("equal", "div", { class: "equal" })]),
-      ...shown("flow", () => [(this.picture = new FlowPicture(task)).root]),
-      ...shown("attention", () => [part("patterns", "div"), part("reading", "p", { class: "reading" })]));
+      ...shown("flow", () => [(this.picture = new FlowPicture(task, { tapped: (place) => this.#tap(place), cut: (...arrow) => this.#cut(arrow) })).root]),
+      ...shown("attention", () => [part("patterns", "div"), make("div", { class: "read-out" }, part("reading", "p", { class: "reading" }), ...(shows.has("flow") ? [part("cutter", "button", { type: "button", text: "Cut" })] : []))]));
     part("below", "div", { class: "below" },
       make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
       ...shown("circle", () => [part("circle", "div")]));
@@ -67,6 +70,7 @@ export class Pane {
       this.#mark(run, step); // while one is on its way, those that are passed over are not fetched
       this.#soon = setTimeout(() => this.#choose(run, step), 150);
     });
+    this.cutter?.addEventListener("click", () => this.#cut([this.#cell[0] + 1, ...this.#cell.slice(1)]));
     this.again.addEventListener("click", () => this.start(this.#asked.run, String(this.#asked.step)));
   }
 
@@ -86,6 +90,7 @@ export class Pane {
   /** Take settings by name, as texts; what is not named changes nothing. */
   adjust(asked) {
     const faults = [];
+    this.#cuts = [];
     for (const [name, { least, most, step, none }] of Object.entries(SETTINGS)) {
       const text = asked[name] ?? String(none), value = Number(text);
       if (text.trim() && value >= least && value <= most && (value - least) % step === 0) this.settings[name] = value;
@@ -227,12 +232,34 @@ export class Pane {
     return largest(this.seen.sites[patternOf(layer + 1)].subarray(query * n, (query + 1) * n));
   }
 
+  /** Let the arrows of a token stand out, and the cell that it reads most be chosen; tapped again, they step back. */
+  #tap(place) {
+    const layer = place === this.task.last ? 1 : 0;
+    this.#tapped = this.#tapped === place ? null : place;
+    if (this.#tapped !== null) this.told.chosen(layer, place, this.mostRead(layer, place));
+    this.#draw();
+  }
+
+  /** Cut an arrow, or mend it. */
+  #cut(arrow) {
+    const others = this.#cuts.filter((each) => String(each) !== String(arrow));
+    this.#cuts = others.length < this.#cuts.length ? others : [...others, arrow];
+    this.told.chosen(arrow[0] - 1, ...arrow.slice(1));
+    this.told.changed();
+  }
+
+  #draw() {
+    const { ids, problem } = this.#said;
+    this.picture?.show(ids, problem, passOf(this.seen, ids.length), this.#tapped, this.#cuts);
+  }
+
   /** Say what it answers on these tokens: `words` names them, `problem` is what they spell, if they do; and judge a guess, if there is one. */
   say(ids, words, problem, guess) {
-    const { task, weights } = this, right = problem?.answer ?? null;
-    this.seen = run(weights, ids, alteration(weights, task, ids, this.settings));
+    const { task, weights } = this, right = problem?.answer ?? null, form = (of) => String(of?.map((id) => id < task.numbers));
+    if (form(ids) !== form(this.#said.ids)) [this.#cuts, this.#tapped] = [[], null]; // other tokens stand there
+    this.seen = run(weights, ids, together(alteration(weights, task, ids, this.settings), ...this.#cuts.map((arrow) => cutArrow(...arrow, ids.length))));
     const odds = softmax(this.seen.logits, task.numbers), answer = largest(odds);
-    const unchanged = changes(this.settings).length ? ` Unchanged it says ${largest(run(weights, ids).logits)}.` : "";
+    const unchanged = changes(this.settings).length || this.#cuts.length ? ` Unchanged it says ${largest(run(weights, ids).logits)}.` : "";
     this.verdict.replaceChildren(words, ...saying(odds, right), `${unchanged}${guess === null ? "" : judged(guess, answer, problem)}`);
     this.verdict.dataset.right = String(answer === right);
     this.#said = { ids, answer, right, problem };
@@ -240,7 +267,7 @@ export class Pane {
 
   /** Show what lies behind the answer that it gave last. */
   show() {
-    const { ids, answer, right, problem } = this.#said;
+    const { ids, answer, right } = this.#said;
     const { sites } = (this.seen = complete(this.weights, this.seen));
     if (this.patterns && !this.maps) {
       this.maps = new AttentionMaps(2, this.task.length, this.told.chosen);
@@ -249,7 +276,7 @@ export class Pane {
     if (!this.below.isConnected) this.root.append(this.below);
     this.maps?.show([1, 2].map((layer) => sites[patternOf(layer)]), ids.map((id) => this.task.names[id]));
     if (this.equal) this.#showEqual(ids, [1, 2].map((layer) => sites[patternOf(layer)].slice(-ids.length)));
-    this.picture?.show(ids, problem, passOf(this.seen, ids.length));
+    this.#draw();
     if (this.lens) this.#showLens(right);
     if (this.circle) this.#showCircle(answer, right);
   }
@@ -257,6 +284,8 @@ export class Pane {
   /** Say what one token reads of another, and of what its score is made. */
   choose(layer, query, key) {
     const { sites } = (this.seen = complete(this.weights, this.seen)), n = this.task.length, spot = query * n + key;
+    this.#cell = [layer, query, key];
+    if (this.cutter) this.cutter.textContent = this.#cuts.some((arrow) => String(arrow) === String([layer + 1, query, key])) ? "Mend" : "Cut";
     const [scores, pattern] = [scoresOf, patternOf].map((of) => sites[of(layer + 1)]);
     const parts = partsOf(this.weights, this.seen, layer, query, key);
     const score = scores[spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
@@ -265,7 +294,7 @@ export class Pane {
       const set = soft.some((weight, place) => Math.abs(weight - pattern[row[0] + place]) > 0.005);
       const by = Math.abs(changed) < 0.05 ? "" : `, of which ${changed.toFixed(1)} by the change`;
       this.maps.mark(layer, query, key);
-      this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${tenths(score)}${by}${set ? "; the weight is set by a switch" : ""}.`;
+      this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${tenths(score)}${by}${set ? "; the weight is set by the change" : ""}.`;
     }
     const rows = PARTS.map((name, i) => [name, ...PARTS.map((_, j) => (parts[i]?.[j] === undefined ? "" : tenths(parts[i][j])))]); // as high for both layers
     if (changes(this.settings).length) rows.push(["by the change", "", "", tenths(changed)]);
