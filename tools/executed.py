@@ -1,4 +1,4 @@
-"""When a notebook was executed and how long that took: a record in its metadata, good for the code and the outputs of that run."""
+"""When a notebook was executed and how long that took: a record in its metadata, good for code and outputs of that run."""
 
 import json
 from datetime import UTC, datetime

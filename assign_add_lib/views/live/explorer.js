@@ -82,7 +82,8 @@ class AssignAdd extends HTMLElement {
     this.classList.add("live");
     this.append(part("live", "div", { class: "live-view" },
       make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
-      make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws, ...(document.fullscreenEnabled && shows.has("run") ? [part("large", "button", { type: "button", class: "large", text: "Projector" })] : [])),
+      make("div", { class: "draw-row" }, make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
+        ...(document.fullscreenEnabled && shows.has("run") ? [part("large", "button", { type: "button", class: "large", text: "Projector" })] : [])),
       part("error", "p", { class: "error", role: "status" }),
       ...(shows.has("tokens") ? [part("tokens", "div", { class: "tokens", role: "group", "aria-label": `The ${STUDY.length} tokens` })] : []),
       ...(this.#revealed ? [] : [guess]),

@@ -210,7 +210,8 @@ export class Pane {
   beside(kind) {
     const { run, step } = this.state, listed = this.#listed[run];
     if (changes(this.settings).length || !listed) return { run, step };
-    const steps = Object.keys(listed).map(Number), before = steps.findLast((each) => each < step && (listed[each].right?.[kind] ?? 1) < LEARNED);
+    const steps = Object.keys(listed).map(Number), knows = (each) => (listed[each].right?.[kind] ?? 1) >= LEARNED;
+    const before = knows(step) ? steps.findLast((each) => each < step && !knows(each)) : undefined;
     const other = [before, steps.at(-1), steps[0]].find((each) => each !== undefined && each !== step);
     return other === undefined ? { run: Object.keys(this.#listed).find((each) => each !== run) ?? run, step: "" } : { run, step: other };
   }
