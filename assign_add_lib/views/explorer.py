@@ -25,7 +25,20 @@ BY_HAND = "hand-built"  # what the network of `handmade` is called among the run
 PARTS = ("run", "tokens", "changes", "flow", "attention", "score", "stream", "circle", "accuracy")
 # each after what it imports
 MODULES = (
-    *("elements", "chance", "network", "words", "problem", "interventions", "passes", "arrows", "attention", "shelf", "pane"),
+    *(
+        "elements",
+        "chance",
+        "network",
+        "words",
+        "problem",
+        "field",
+        "interventions",
+        "passes",
+        "arrows",
+        "attention",
+        "shelf",
+        "pane",
+    ),
     "explorer",
 )
 

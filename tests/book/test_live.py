@@ -373,7 +373,8 @@ def test_what_is_picked_and_opened_moves_nothing_that_is_read(explorer, width):
     browser = explorer("?shift=1", width=width)
     place = "return document.querySelector(`assign-add[address] ${arguments[0]}`).getBoundingClientRect().top + scrollY"
     below, answer = browser.execute_script(place, ".more"), browser.execute_script(place, ".verdict")
-    pick = """const cells = document.querySelectorAll("assign-add[address] .attention")[arguments[0]].querySelectorAll("td[role]");
+    pick = """const map = document.querySelectorAll("assign-add[address] .attention")[arguments[0]];
+    const cells = map.querySelectorAll("td[role]");
     [...cells].at(arguments[1]).dispatchEvent(new PointerEvent("pointerover", { bubbles: true }))"""
     readings = set()
     for layer in (0, 1):

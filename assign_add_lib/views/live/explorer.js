@@ -5,6 +5,7 @@
 // What stands in it is for readers without scripts and for print; a sentence of class `said` is what its network says of its problem.
 import { chance } from "./chance.js";
 import { afterPaint, make, onceNear } from "./elements.js";
+import { problemField } from "./field.js";
 import { SETTINGS } from "./interventions.js";
 import { Pane } from "./pane.js";
 import { KINDS, Problem, STUDY } from "./problem.js";
@@ -12,7 +13,6 @@ import { shelfOf } from "./shelf.js";
 
 const FRESH = 500; // problems of each kind on which an accuracy is taken
 const PROBLEM = "c=1, b=17, a=42, b+19=?"; // where none is asked
-const LONGEST = 300; // letters of a problem
 const ALL = "run tokens changes flow attention score stream circle accuracy";
 const NAMES = ["run", "step", ...Object.keys(SETTINGS)]; // what distinguishes a network
 
@@ -28,7 +28,6 @@ class AssignAdd extends HTMLElement {
   #guess = null; // what the reader foresaw
   #faults = new Map(); // what is wrong with what was asked, one line each
   #note = 0;
-  #late = 0;
   #measuring = false;
 
   connectedCallback() {
@@ -43,7 +42,7 @@ class AssignAdd extends HTMLElement {
     this.#shows = new Set((this.getAttribute("shows") ?? ALL).split(" "));
     const sides = NAMES.some((name) => given(`${name}2`) !== null) ? ["", "2"] : [""];
     this.#build(sides.length === 2);
-    this.text.value = given("problem") ?? PROBLEM;
+    this.field.put(given("problem") ?? PROBLEM);
     const of = (name, side) => {
       if (name === "step" && asked.has(`run${side}`) && !asked.has(`step${side}`)) return ""; // of another run, its last
       return given(name + side) ?? (name in SETTINGS ? null : given(name));
@@ -54,7 +53,7 @@ class AssignAdd extends HTMLElement {
     const tokens = asked.get("tokens"), known = ["run", "step"].every((name) => this.hasAttribute(name) && !asked.has(name));
     const begin = () => {
       if (known) this.#shelf.weights(given("run"), given("step")).catch(() => {}); // on its way while the list of runs is
-      this.#begin(tokens, this.text.value);
+      this.#begin(tokens, given("problem") ?? PROBLEM);
       starts.forEach((start) => start());
     };
     if (this.hasAttribute("address")) return begin(); // for it the reader came
@@ -79,9 +78,10 @@ class AssignAdd extends HTMLElement {
       verdict.tabIndex = -1;
       verdict.focus({ preventScroll: true });
     });
+    this.field = problemField((problem) => this.#hold(problem.tokens()), { marked: (wrong) => this.live.classList.toggle("stale", wrong), said: (line) => this.#fault("problem", line) });
     this.classList.add("live");
     this.append(part("live", "div", { class: "live-view" },
-      make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
+      this.field.root,
       make("div", { class: "draw-row" }, make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
         ...(document.fullscreenEnabled && shows.has("run") ? [part("large", "button", { type: "button", class: "large", text: "Projector" })] : [])),
       part("error", "p", { class: "error", role: "status" }),
@@ -90,7 +90,6 @@ class AssignAdd extends HTMLElement {
       part("panes", "div", { class: "panes" }),
       make("div", { class: "more" }, part("second", "button", { type: "button" }),
         ...(shows.has("accuracy") ? [part("measure", "button", { type: "button", text: "Accuracy on fresh problems" }), part("progress", "progress", { max: FRESH, hidden: "", "aria-label": "problems of each kind answered" }), part("accuracy", "div", { role: "status" })] : []))));
-    this.text.addEventListener("input", () => this.#ask(this.text.value));
     this.large?.addEventListener("click", () => this.live.requestFullscreen());
     this.measure?.addEventListener("click", () => this.#measure());
     this.second.hidden = !shows.has("run");
@@ -130,38 +129,22 @@ class AssignAdd extends HTMLElement {
   /** Take what a link or the page asks; where that is no problem, say why and take the usual one. */
   #begin(tokens, text) {
     const ids = tokens?.split(" ").map((name) => STUDY.names.indexOf(name));
-    if (!ids) this.#ask(text.slice(0, LONGEST), false);
+    if (!ids) this.field.ask(text);
     else if (ids.length === STUDY.length && !ids.includes(-1)) this.#hold(ids, true);
     else this.#fault("problem", `the link does not name ${STUDY.length} tokens of this task`);
     if (this.#ids) return;
     const fault = this.#faults.get("problem");
-    this.#ask(this.hasAttribute("address") ? PROBLEM : this.getAttribute("problem"), false);
+    this.field.ask(this.hasAttribute("address") ? PROBLEM : this.getAttribute("problem"));
     this.#fault("asked", fault);
-  }
-
-  /** Take a problem as text; where it does not read as one, say why and keep the last. */
-  #ask(text, typing = true) {
-    clearTimeout(this.#late);
-    if (!typing) this.text.value = text;
-    try {
-      this.#hold(Problem.parse(text, STUDY).tokens());
-    } catch (error) {
-      this.text.ariaInvalid = "true";
-      this.live.classList.add("stale");
-      this.#late = setTimeout(() => this.#fault("problem", error.message), typing ? 400 : 0); // once the reader pauses
-      if (!typing) this.#fault("problem", error.message);
-    }
   }
 
   /** Ask about these tokens from now on. */
   #hold(ids, spell = false) {
-    clearTimeout(this.#late);
     this.#ids = ids;
     this.#chosen = { layer: 1, query: STUDY.last, key: null };
     this.#guess = null;
-    if (spell) this.text.value = this.#problem()[0]?.toString() ?? ""; // where there is none, the verdict says why
-    this.text.ariaInvalid = "false";
-    for (const of of ["problem", "asked"]) this.#fault(of, "");
+    if (spell) this.field.put(this.#problem()[0]?.toString() ?? ""); // where there is none, the verdict says why
+    this.#fault("asked", "");
     this.#show();
   }
 
@@ -177,7 +160,6 @@ class AssignAdd extends HTMLElement {
   #fault(of, line) {
     this.#faults.set(of, line);
     this.error.textContent = [...this.#faults.values()].filter(Boolean).join("; ");
-    this.live.classList.toggle("stale", Boolean(this.#faults.get("problem"))); // shown is not what was asked
   }
 
   /** Say what the networks answer on the tokens, and once that is painted, show what lies behind it. */

@@ -3,6 +3,7 @@
 import { FlowPicture } from "./arrows.js";
 import { make, onceNear } from "./elements.js";
 import { Explorable } from "./explorable.js";
+import { problemField } from "./field.js";
 import { cutArrow, together } from "./interventions.js";
 import { run } from "./network.js";
 import { LEAST, handedPass, inPercent, passOf, said } from "./passes.js";
@@ -11,24 +12,21 @@ import { Problem, STUDY } from "./problem.js";
 class TheFlow extends Explorable {
   #cuts = []; // [layer, query, key] each
   #chosen = null;
-  #late = 0;
 
   sketch() {
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     this.picture = new FlowPicture(STUDY, { tapped: (place) => this.#choose(place), cut: (...arrow) => this.#cut(arrow) });
-    this.view.append(
-      make("label", { class: "problem" }, make("span", { text: "Problem" }), part("text", "input", { type: "text", maxlength: 300, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
-      part("fault", "p", { class: "error", role: "status" }),
+    this.field = problemField((problem) => this.#ask(problem), { marked: (wrong) => this.body.classList.toggle("stale", wrong) });
+    this.view.append(this.field.root, this.field.fault,
       part("body", "div", {}, this.picture.root, part("verdict", "p", { class: "verdict", role: "status" }),
         make("div", { class: "reads" }, part("reads", "div", {}), part("mend", "button", { type: "button", text: "Mend all" }), part("note", "p", { class: "note" }))));
-    this.text.value = this.getAttribute("problem");
-    this.text.addEventListener("input", () => this.#ask());
+    this.field.put(this.getAttribute("problem"));
     this.mend.addEventListener("click", () => {
       this.#cuts = [];
-      this.text.focus({ preventScroll: true }); // for the button goes
+      this.field.text.focus({ preventScroll: true }); // for the button goes
       this.#show(true);
     });
-    this.opening = { problem: Problem.parse(this.text.value), pass: handedPass(JSON.parse(this.getAttribute("pass"))) };
+    this.opening = { problem: Problem.parse(this.getAttribute("problem")), pass: handedPass(JSON.parse(this.getAttribute("pass"))) };
     this.problem = this.opening.problem;
     this.#show();
     onceNear(this, () => this.picture.flow());
@@ -39,23 +37,11 @@ class TheFlow extends Explorable {
     this.#show();
   }
 
-  /** Take the problem as it is typed; where it does not read as one, say why once the reader pauses. */
-  #ask() {
-    clearTimeout(this.#late);
-    const fault = (line) => {
-      this.text.ariaInvalid = String(Boolean(line));
-      this.body.classList.toggle("stale", Boolean(line));
-      this.#late = setTimeout(() => (this.fault.textContent = line), line ? 400 : 0);
-    };
-    try {
-      const problem = Problem.parse(this.text.value), form = (of) => String(of.tokens().map((id) => id < STUDY.numbers));
-      if (form(problem) !== form(this.problem)) [this.#cuts, this.#chosen] = [[], null]; // now other tokens stand there
-      this.problem = problem;
-      fault("");
-      this.#show(true);
-    } catch (error) {
-      fault(error.message);
-    }
+  #ask(problem) {
+    const form = (of) => String(of.tokens().map((id) => id < STUDY.numbers));
+    if (form(problem) !== form(this.problem)) [this.#cuts, this.#chosen] = [[], null]; // now other tokens stand there
+    this.problem = problem;
+    this.#show(true);
   }
 
   #choose(place) {
