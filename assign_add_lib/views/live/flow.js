@@ -6,7 +6,7 @@ import { Explorable } from "./explorable.js";
 import { problemField } from "./field.js";
 import { cutArrow, together } from "./interventions.js";
 import { run } from "./network.js";
-import { LEAST, handedPass, inPercent, passOf, said } from "./passes.js";
+import { LEAST, formOf, handedPass, inPercent, passOf, said, toggled } from "./passes.js";
 import { Problem, STUDY } from "./problem.js";
 
 class TheFlow extends Explorable {
@@ -38,8 +38,8 @@ class TheFlow extends Explorable {
   }
 
   #ask(problem) {
-    const form = (of) => String(of.tokens().map((id) => id < STUDY.numbers));
-    if (form(problem) !== form(this.problem)) [this.#cuts, this.#chosen] = [[], null]; // now other tokens stand there
+    const [form, old] = [problem, this.problem].map((each) => formOf(each.tokens(), STUDY));
+    if (form !== old) [this.#cuts, this.#chosen] = [[], null]; // now other tokens stand there
     this.problem = problem;
     this.#show(true);
   }
@@ -51,8 +51,7 @@ class TheFlow extends Explorable {
 
   /** Cut an arrow, or mend it. */
   #cut(arrow) {
-    const others = this.#cuts.filter((each) => String(each) !== String(arrow));
-    this.#cuts = others.length < this.#cuts.length ? others : [...others, arrow];
+    this.#cuts = toggled(this.#cuts, arrow);
     this.#show(true);
   }
 

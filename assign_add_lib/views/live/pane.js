@@ -1,17 +1,16 @@
 // One network, asked: which run and step it is, what is changed inside it, and all that it says of sixteen tokens.
 import { FlowPicture } from "./arrows.js";
-import { AttentionMaps, shade } from "./attention.js";
-import { draw, make, table } from "./elements.js";
+import { AttentionMaps } from "./attention.js";
+import { circleOf, readOff, rowsOfEqual } from "./behind.js";
+import { make, table } from "./elements.js";
 import { SETTINGS, alteration, changes, cutArrow, patternOf, scoresOf, together, untouched } from "./interventions.js";
 import { complete, largest, logitsAt, partsOf, run, softmax } from "./network.js";
-import { judged, passOf } from "./passes.js";
+import { formOf, judged, passOf, toggled } from "./passes.js";
 import { saying } from "./words.js";
 
-const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
 const WAITS = "Fetching the network …";
 const PARTS = ["token", "position", "from layer 1"];
 const LEARNED = 0.6; // right of a kind of problem: at a step with less, the network does something else
-const RANGE = [-45, 65]; // of the circle: what the logits of the shipped runs stay within
 
 /** A number with one digit after the point, and no -0.0. */
 const tenths = (value) => (Math.abs(value) < 0.05 ? 0 : value).toFixed(1);
@@ -243,8 +242,7 @@ export class Pane {
 
   /** Cut an arrow, or mend it. */
   #cut(arrow) {
-    const others = this.#cuts.filter((each) => String(each) !== String(arrow));
-    this.#cuts = others.length < this.#cuts.length ? others : [...others, arrow];
+    this.#cuts = toggled(this.#cuts, arrow);
     this.told.chosen(arrow[0] - 1, ...arrow.slice(1));
     this.told.changed();
   }
@@ -256,8 +254,8 @@ export class Pane {
 
   /** Say what it answers on these tokens: `words` names them, `problem` is what they spell, if they do; and judge a guess, if there is one. */
   say(ids, words, problem, guess) {
-    const { task, weights } = this, right = problem?.answer ?? null, form = (of) => String(of?.map((id) => id < task.numbers));
-    if (form(ids) !== form(this.#said.ids)) [this.#cuts, this.#tapped] = [[], null]; // other tokens stand there
+    const { task, weights } = this, right = problem?.answer ?? null;
+    if (formOf(ids, task) !== formOf(this.#said.ids ?? [], task)) [this.#cuts, this.#tapped] = [[], null]; // other tokens stand there
     this.seen = run(weights, ids, together(alteration(weights, task, ids, this.settings), ...this.#cuts.map((arrow) => cutArrow(...arrow, ids.length))));
     const odds = softmax(this.seen.logits, task.numbers), answer = largest(odds);
     const unchanged = changes(this.settings).length || this.#cuts.length ? ` Unchanged it says ${largest(run(weights, ids).logits)}.` : "";
@@ -276,10 +274,10 @@ export class Pane {
     }
     if (!this.below.isConnected) this.root.append(this.below);
     this.maps?.show([1, 2].map((layer) => sites[patternOf(layer)]), ids.map((id) => this.task.names[id]));
-    if (this.equal) this.#showEqual(ids, [1, 2].map((layer) => sites[patternOf(layer)].slice(-ids.length)));
+    this.equal?.replaceChildren(rowsOfEqual(this.task, ids, [1, 2].map((layer) => sites[patternOf(layer)].slice(-ids.length))));
     this.#draw();
-    if (this.lens) this.#showLens(right);
-    if (this.circle) this.#showCircle(answer, right);
+    this.lens?.replaceChildren(readOff(this.task, logitsAt(this.weights, this.seen), right));
+    this.circle?.replaceChildren(...circleOf(this.task, this.seen.logits, answer, right));
   }
 
   /** Say what one token reads of another, and of what its score is made. */
@@ -301,45 +299,5 @@ export class Pane {
     if (changes(this.settings).length) rows.push(["by the change", "", "", tenths(changed)]);
     const caption = `The parts of this score of layer ${layer + 1}, which add up to it: what the query holds (rows) and what the key holds (columns)`;
     this.terms?.replaceChildren(table("terms", caption, ["", ...PARTS], rows));
-  }
-
-  /** Where = attends in each layer, from its rows of weights, with all PADs in one column: on a projector, what comes first. */
-  #showEqual(ids, patterns) {
-    const { names, pad } = this.task, places = [...ids.keys()], tokens = places.filter((place) => ids[place] !== pad), pads = places.filter((place) => ids[place] === pad);
-    const columns = [...tokens.map((place) => names[ids[place]]), ...(pads.length ? [`${pads.length} PAD`] : [])];
-    const rows = patterns.map((row) => [...tokens.map((place) => row[place]), ...(pads.length ? [pads.reduce((sum, place) => sum + row[place], 0)] : [])]);
-    const drawn = table("of-equal", "Where = attends, in percent", ["", ...columns], rows.map((row, layer) => [`layer ${layer + 1}`, ...row.map((weight) => String(Math.round(100 * weight)))]));
-    rows.forEach((row, layer) => row.forEach((weight, column) => shade(drawn.tBodies[0].rows[layer].cells[column + 1], weight)));
-    if (pads.length) drawn.tHead.rows[0].lastChild.classList.add("pad");
-    this.equal.replaceChildren(drawn);
-  }
-
-  #showLens(right) {
-    const rows = logitsAt(this.weights, this.seen).map((logits, stage) => {
-      const odds = softmax(logits, this.task.numbers), best = largest(odds);
-      return [STAGES[stage], String(best), odds[best].toFixed(2), right === null ? "" : odds[right].toFixed(2)];
-    });
-    const caption = `The stream at = read through the unembedding; chance is ${(1 / this.task.numbers).toFixed(2)}`;
-    this.lens.replaceChildren(table("lens", caption, ["read at =", "likeliest", "its probability", "the answer's"], rows));
-  }
-
-  #showCircle(answer, right) {
-    const N = this.task.numbers, { logits } = this.seen, most = Math.max(...logits), least = Math.min(...logits);
-    const said = `Logits of the ${N} numbers on a circle. Longest: ${answer}.${right === null ? "" : ` The answer: ${right}.`}`;
-    const drawing = draw("svg", { viewBox: "-130 -130 260 260", role: "img", "aria-label": said });
-    const at = (number, radius) => [radius * Math.sin((2 * Math.PI * number) / N), -radius * Math.cos((2 * Math.PI * number) / N)];
-    const radius = (logit) => 36 + (68 * (Math.min(Math.max(logit, RANGE[0]), RANGE[1]) - RANGE[0])) / (RANGE[1] - RANGE[0]);
-    drawing.append(draw("circle", { r: radius(0) }));
-    for (let number = 0; number < N; number++) {
-      const [[x1, y1], [x2, y2]] = [at(number, 34), at(number, radius(logits[number]))], kind = number === answer ? "said" : "other";
-      drawing.append(draw("line", { x1, y1, x2, y2, class: kind }));
-      const named = [answer, right].includes(number), near = [answer, right].some((each) => each !== null && Math.abs(each - number) < 3);
-      if (named || (number % 5 === 0 && !near)) {
-        const [x, y] = at(number, 116);
-        drawing.append(draw("text", { x, y: y + 4, class: kind }, number === right ? `(${number})` : String(number)));
-      }
-    }
-    drawing.append(draw("text", { x: 0, y: 8, class: "middle" }, String(answer)));
-    this.circle.replaceChildren(drawing, make("p", { class: "caption", text: `The ${N} logits around a circle, from ${least.toFixed(1)} to ${most.toFixed(1)}; the dotted ring is 0, in brackets stands the right answer` }));
   }
 }

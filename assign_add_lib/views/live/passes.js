@@ -19,6 +19,15 @@ export function handedPass({ layers, odds, neurons }) {
   return { layers: layers.map(rows), odds: odds.map(([answer, odd]) => [answer, odd / 1000]), neurons: Array.from(neurons, (digit) => parseInt(digit, 36) / 35) };
 }
 
+/** Which of the tokens are numbers, as text: where that stays, an arrow that is cut means the same. */
+export const formOf = (ids, task) => String(ids.map((id) => id < task.numbers));
+
+/** These arrows, [layer, query, key] each, with one more, or without it where it is among them. */
+export function toggled(arrows, arrow) {
+  const others = arrows.filter((each) => String(each) !== String(arrow));
+  return others.length < arrows.length ? others : [...others, arrow];
+}
+
 /** A weight in percent. */
 export const inPercent = (weight) => `${Math.round(100 * weight)} %`;
 
