@@ -34,7 +34,7 @@ revealjs_script_plugins = [
 
 
 def setup(app):
-    """Let a phone zoom in, and leave out what no deck uses: maps of scripts, sources of styles, plugins, narrow pictures."""
+    """Let a phone zoom in and each deck lead back; leave out what none uses: maps, sources of styles, plugins."""
 
     def finish(app, error):
         static = Path(app.outdir, "_static")
@@ -47,11 +47,14 @@ def setup(app):
             "book.*",
             "moved.js",
             "print.css",
-            "scorer.js",
+            "search.js",
         ):
             for path in static.glob(unused):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         for deck in Path(app.outdir).glob("*.html"):
-            deck.write_text(deck.read_text("utf-8").replace(", maximum-scale=1.0, user-scalable=no", ""), "utf-8")
+            text = deck.read_text("utf-8").replace(", maximum-scale=1.0, user-scalable=no", "")
+            there, words = ("intro.html", "The book") if deck.stem == "index" else (f"chapters/{deck.name}", "The chapter")
+            way_back = f'<div class="reveal">\n<a class="way-back" href="../{there}">{words}</a>'
+            deck.write_text(text.replace('<div class="reveal">', way_back, 1), "utf-8")
 
     app.connect("build-finished", finish)
