@@ -1,5 +1,6 @@
 """The slides of the chapters, one deck a chapter: `make book` builds them into _build/html/slides, `make slides` prints them."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -53,8 +54,10 @@ def setup(app):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         for deck in Path(app.outdir).glob("*.html"):
             text = deck.read_text("utf-8").replace(", maximum-scale=1.0, user-scalable=no", "")
-            there, words = ("intro.html", "The book") if deck.stem == "index" else (f"chapters/{deck.name}", "The chapter")
-            way_back = f'<div class="reveal">\n<a class="way-back" href="../{there}">{words}</a>'
-            deck.write_text(text.replace('<div class="reveal">', way_back, 1), "utf-8")
+            way_back = f'<a class="way-back" href="../chapters/{deck.name}">The chapter</a>'
+            if deck.stem == "index":  # a list, and no slides
+                text = re.sub("(?s)<script.*?</script>", "", text).replace('class="reveal"', 'class="list"')
+                way_back = '<a href="../intro.html">The book</a>'
+            deck.write_text(re.sub('(<div class="(reveal|list)">)', rf"\1\n{way_back}", text, count=1), "utf-8")
 
     app.connect("build-finished", finish)
