@@ -73,11 +73,12 @@ def dark(page, browser):
 
 @pytest.fixture
 def phone(page, browser):
-    """The same on a phone, once the theme has seen what scrolls there."""
+    """The same on a phone, once the page has seen what scrolls there."""
     look(browser, width=390, height=844)
     browser.execute_async_script(SETTLED)
     reached = """
-        const boxes = [...document.querySelectorAll("article :is(pre, .pst-scrollable-table-container)")];
+        const closed = "details:not([open]) > :not(summary)", kinds = "article :is(pre, .pst-scrollable-table-container)";
+        const boxes = [...document.querySelectorAll(kinds)].filter((box) => !box.closest(closed));
         return boxes.every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0);
     """
     WebDriverWait(browser, 60).until(lambda _: browser.execute_script(reached))
@@ -475,6 +476,20 @@ def test_closed_boxes_open_by_keyboard_and_on_paper(site, browser):
     WebDriverWait(browser, 60).until_not(lambda _: browser.execute_async_script(seen, box))
     box.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
     WebDriverWait(browser, 60).until(lambda _: browser.execute_async_script(seen, box))
+
+
+def test_paper_has_no_control(site, browser):
+    """No button, slider or fold that only a reader at a screen could use; what a closed box says is there, but for code."""
+    show(browser, f"{site}/chapters/05_attention.html")
+    controls = """
+        const folds = "summary:not(.admonition-title, .guess-first *, .quiz *)";
+        return [...document.querySelectorAll(`article :is(button, input, select, ${folds})`)]
+          .filter((each) => each.checkVisibility())
+          .map((each) => each.outerHTML.slice(0, 200));
+    """
+    assert len(browser.execute_script(controls)) > 5
+    with on_paper(browser):
+        WebDriverWait(browser, 60).until(lambda _: browser.execute_script(controls) == [])
 
 
 def test_button_prints(site, browser):
