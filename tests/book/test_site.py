@@ -484,7 +484,7 @@ def test_paper_has_no_control(site, browser):
     controls = """
         const folds = "summary:not(.admonition-title, .guess-first *, .quiz *)";
         return [...document.querySelectorAll(`article :is(button, input, select, ${folds})`)]
-          .filter((each) => each.checkVisibility())
+          .filter((each) => each.checkVisibility({ opacityProperty: true }))
           .map((each) => each.outerHTML.slice(0, 200));
     """
     assert len(browser.execute_script(controls)) > 5

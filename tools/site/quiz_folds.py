@@ -28,7 +28,7 @@ class Quiz(SphinxDirective):
             listed += nodes.list_item("", *self.parse_text_to_nodes(question.asked), *folds)
             letter, right = next((letter, each) for letter, each in zip(ascii_lowercase, question.options) if each.right)
             answers += nodes.list_item("", *self.parse_text_to_nodes(f"**{letter}.** {right.why}"))
-        rubric = nodes.rubric("", "The quiz, answered")
+        rubric = nodes.rubric("", "Answers to the quiz")
         return [listed, nodes.container("", rubric, answers, classes=["quiz-answers"])]
 
     def fold(self, option):
