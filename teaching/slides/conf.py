@@ -34,7 +34,7 @@ revealjs_script_plugins = [
 
 
 def setup(app):
-    """Let a phone zoom in, and leave out what no deck uses: maps of scripts, sources of styles, plugins, narrow pictures."""
+    """Let a phone zoom in, and leave out what no deck uses: maps of scripts, sources of styles, plugins."""
 
     def finish(app, error):
         static = Path(app.outdir, "_static")
@@ -43,7 +43,6 @@ def setup(app):
             "**/*.scss",
             "revealjs/plugin/[!n]*",
             "revealjs/css",
-            "*-narrow.png",
             "book.*",
             "moved.js",
             "print.css",

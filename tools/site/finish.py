@@ -3,7 +3,6 @@
 Elements are looked for by name, since a selector would be tried on each of the thousands that a page has.
 """
 
-import os
 import re
 import shutil
 from base64 import b64decode
@@ -174,10 +173,6 @@ def mend_pictures(page, site, folder):
             picture.attrs |= size_of(path)
         if index and not picture.find_parent("assign-add"):  # whose picture is for print
             picture["loading"] = "lazy"
-        narrow = site / "_static" / f"{path.stem}-narrow.png"
-        if narrow.exists():
-            source = {"media": "(max-width: 600px)", "srcset": os.path.relpath(narrow, folder)} | size_of(narrow)
-            picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source))
     chapter, evidence = page.select_one("h1 .section-number"), re.match(r"Evidence (\d+):", page.title.string)
     whole = f"E{evidence[1]}." if evidence else chapter.get_text().strip() if chapter else ""
     figures = page.find_all("figure")
