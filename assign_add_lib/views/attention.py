@@ -12,7 +12,7 @@ from torch import Tensor
 from ..model import Weights, trace
 from ..task import Problem
 from ..training import Run
-from .figures.style import INK, name_cells
+from .figures.style import name_cells
 from .page import figure_element, is_static, picture_of, range_control
 from .slider import phase_and_accuracy, step_slider
 
@@ -62,7 +62,7 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
         axes.set_facecolor("0.9")
         axes.imshow(pattern.masked_fill(future, torch.nan).numpy(), cmap="Blues", vmin=0, vmax=2)  # pale below the numbers
         for query, key in ((~future) & (pattern >= annotate_above)).nonzero().tolist():
-            axes.text(key, query, f"{100 * pattern[query, key]:.0f}", ha="center", va="center", color=INK)
+            axes.text(key, query, f"{100 * pattern[query, key]:.0f}", ha="center", va="center")
         axes.set(title=f"layer {layer}", xlabel="key (token that is read)", ylabel="query (token that reads)")
         name_cells(axes, names, names)
         axes.tick_params(axis="x", rotation=90)

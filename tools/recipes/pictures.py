@@ -15,10 +15,12 @@ from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.training import shipped_runs
 from assign_add_lib.views import figures
 from assign_add_lib.views.attention import attention, attention_figure
+from assign_add_lib.views.figures.card import card
 from assign_add_lib.views.page import light
 
 from .recipe import ROOT, Files
 
+PROBLEM = "c=1, b=17, a=42, b+19=?"
 INTRO = ROOT / "intro.md"
 HEADING = "## The study's numbers and ours"
 CLAIMS = (
@@ -52,7 +54,7 @@ def algorithm(names: Sequence[str]) -> Figure:
 def stored(picture: Figure, many_greys: bool) -> bytes:
     """A picture as a small PNG; thin lines, and greys that are to stay grey, take a palette of their own."""
     drawn, small = io.BytesIO(), io.BytesIO()
-    picture.savefig(drawn, metadata={"Software": None})
+    picture.savefig(drawn, dpi=picture.dpi, facecolor="auto", metadata={"Software": None})
     image = Image.open(drawn)
     if many_greys:
         image = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
@@ -65,7 +67,7 @@ def stored(picture: Figure, many_greys: bool) -> bytes:
 def pictures() -> Files:
     """All pictures, from the shipped runs."""
     figures.use_style()
-    run, problem = load_run("seed-42"), Problem.parse("c=1, b=17, a=42, b+19=?")
+    run, problem = load_run("seed-42"), Problem.parse(PROBLEM)
     names, spread, answer = run.task.names(problem.tokens()), run.task.names(problem.tokens(seed=3)), str(problem.answer)
     sets = evaluation_sets(run.split)
     one, two = (expected_accuracy(random_assigned_number, sets[f"{kind} train"], run.task) for kind in ("1-var", "2-var"))
@@ -77,6 +79,7 @@ def pictures() -> Files:
         "algorithm": algorithm(spread),
         "attention": attention_figure(*patterns),
         "three-phases": figures.accuracy_curves(run.metrics, phases, levels, others),
+        "card": card(names, patterns[0], PROBLEM, answer, "Assign and Add", "How a small transformer looks up, and adds"),
     }
     return {f"assets/{name}.png": stored(picture, many_greys="phases" in name) for name, picture in drawn.items()}
 

@@ -15,6 +15,7 @@ from .style import (
     KIND_COLOURS,
     LAYER_COLOURS,
     LEFT_OUT,
+    LETTERS,
     ORANGE,
     PALE,
     PURPLE,

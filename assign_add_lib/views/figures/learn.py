@@ -80,7 +80,7 @@ def vote_grids(grids: dict[str, Tensor], weights: Sequence[str]) -> Figure:
         axes.imshow(grid, cmap="RdBu_r", vmin=-2, vmax=2)
         for (x, y), vote in np.ndenumerate(np.asarray(grid)):
             words = f"{'+' if vote > 0 else '−'}{abs(round(3 * vote))}/3"
-            axes.text(y, x, words, ha="center", va="center", color=INK)
+            axes.text(y, x, words, ha="center", va="center")
         total = round(3 * float(grid.sum())) / 3
         axes.set(title=f"pair {name}\n{weight}", xlabel=f"y\nsum of votes {total:g}")
         name_cells(axes, range(len(grid)), range(len(grid)))

@@ -67,7 +67,7 @@ def bench(names: Sequence[Sequence[str]], recovered: Mapping[str, Sequence[float
         wide = len(shares) == 1 and "attention" in name
         for at, share in enumerate(shares, columns - len(shares)):
             left, width = (-0.45, columns - 0.1) if wide else (at - 0.45, 0.9)
-            shade = plt.get_cmap("Oranges")(0.6 * min(max(share, 0), 1))
+            shade = plt.get_cmap("Oranges")(0.4 * min(max(share, 0), 1))
             axes.add_patch(plt.Rectangle((left, down - 0.4), width, 0.8, facecolor=shade, edgecolor=GREY))
             axes.text(left + width / 2, down, f"{share:.0%}".replace("-0%", "0%"), ha="center", va="center")
     axes.set(xlim=(-3.6, columns), ylim=(len(recovered) + 1.6, -0.6))

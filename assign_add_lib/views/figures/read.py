@@ -47,16 +47,16 @@ def score_table(
 def score_block(scores: Tensor, names: Sequence, limit: float, query: str = "query", key: str = "key") -> Figure:
     """Draw a square block of scores with their values, without decimals; the largest of each row is ringed, masked ones grey.
 
-    A masked entry is minus infinity.  Colours are half as strong as they could be at `limit`, so that the values are read.
+    A masked entry is minus infinity.  At `limit` colours are half as strong as they could be, so that the values are read.
     Figure 7.
     """
     figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
     axes.set_facecolor(LEFT_OUT)
-    axes.imshow(scores.masked_fill(scores.isinf(), torch.nan).numpy(), cmap="RdBu_r", vmin=-2 * limit, vmax=2 * limit)
+    axes.imshow(scores.masked_fill(scores.isinf(), torch.nan).numpy(), cmap="RdBu_r", vmin=-2.4 * limit, vmax=2.4 * limit)
     for row, values in enumerate(scores):
         for column in values.isfinite().nonzero().flatten().tolist():
             value = float(values[column])
-            axes.text(column, row, f"{value:.0f}".replace("-0", "0").replace("-", "−"), ha="center", va="center", color=INK)
+            axes.text(column, row, f"{value:.0f}".replace("-0", "0").replace("-", "−"), ha="center", va="center")
         if values.isfinite().any():
             best = int(values.argmax())
             axes.add_patch(plt.Rectangle((best - 0.46, row - 0.46), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.8))
@@ -185,7 +185,7 @@ def patch_maps(maps: dict[str, Tensor], sites: Sequence[str], positions: Sequenc
         axes.imshow(np.asarray(values), vmin=0, vmax=2, cmap="Blues", aspect="auto")  # pale, so that the numbers are read
         for (row, column), value in np.ndenumerate(np.asarray(values)):
             if abs(value) >= 0.03:
-                axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", color=INK)
+                axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center")
         axes.set(title=title)
         name_cells(axes, positions, sites)
         axes.set_xticks(np.arange(len(positions)) + 0.5, minor=True)

@@ -16,7 +16,7 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
 
 GREY, INK = "#757575", "#222222"
 
-WIDTH = 4.9  # inches: so wide that letters of 9 points, the smallest there are, are 9 pixels high on a phone
+WIDTH, LETTERS = 4.9, 9  # inches, and points of the smallest letters: on a phone these are 9 pixels high
 PALE, LEFT_OUT = "#b9c4cc", "0.88"  # bars beside those that count; cells without a value
 
 STYLE = {
@@ -25,9 +25,9 @@ STYLE = {
     "figure.facecolor": "white",
     "figure.constrained_layout.use": True,
     "savefig.bbox": None,
-    "font.size": 9,
+    "font.size": LETTERS,
     "axes.titlesize": 9.5,
-    "figure.labelsize": 9,
+    "figure.labelsize": LETTERS,
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
