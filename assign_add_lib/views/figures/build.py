@@ -51,7 +51,7 @@ def token_row(
 
 def pair_map(train_pairs: Tensor) -> Figure:
     """Draw the ordered pairs (x, y) of numbers: pale for training, in colour for held out."""
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.9))
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.6))
     axes.imshow((~train_pairs).numpy(), cmap=matplotlib.colors.ListedColormap(["#e8eef4", BLUE]), origin="lower")
     axes.set(xlabel="y, the right number", ylabel="x, the left number")
     held_out = int((~train_pairs).sum())
@@ -109,7 +109,7 @@ def accuracy_curves(
     kinds: dict[str, list[str]] = {}
     for kind, label in (name.split(" ", 1) for name in metrics.columns if "-var " in name):
         kinds.setdefault(f"{kind} chain" if label.startswith("chain ") else kind, []).append(f"{kind} {label}")
-    figure, panels = plt.subplots(len(kinds), 1, figsize=(WIDTH, 1.35 * len(kinds)), sharex=True)
+    figure, panels = plt.subplots(len(kinds), 1, figsize=(WIDTH, 1.25 * len(kinds)), sharex=True)
     for axes, (kind, names) in zip(panels, kinds.items()):
         for index, (_, first, last) in enumerate(phases):
             axes.axvspan(first, last, color="0.96" if index % 2 else "0.91", linewidth=0)

@@ -52,7 +52,7 @@ def block_matrix(
         return ends, np.concatenate([part for _, part, _ in groups]), spans
 
     (across, at_columns, column_span), (down, at_rows, row_span) = edges(columns), edges(rows)
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.7))
     norm = matplotlib.colors.SymLogNorm(0.01, vmin=-20, vmax=20)
     image = axes.pcolormesh(across, down, np.asarray(values)[np.ix_(at_rows, at_columns)], cmap="RdBu_r", norm=norm)
     for spans, line in ((row_span, axes.axhline), (column_span, axes.axvline)):

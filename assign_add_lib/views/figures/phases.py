@@ -15,7 +15,7 @@ def place_maps(accuracy: pd.DataFrame, windows: Sequence[tuple[int, int]], group
 
     `groups` divides the rows by lines: so many of each, in their order, called by the group's name.
     """
-    figure, panels = plt.subplots(1, len(windows), figsize=(WIDTH, 3.9), sharey=True)
+    figure, panels = plt.subplots(1, len(windows), figsize=(WIDTH, 3.6), sharey=True)
     for axes, (start, end) in zip(panels, windows):
         edges = (start - 50, end + 50, accuracy.shape[1] - 0.5, -0.5)
         image = axes.imshow(accuracy.loc[start:end].T, aspect="auto", vmin=0, vmax=1, extent=edges)

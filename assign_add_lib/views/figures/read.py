@@ -50,7 +50,7 @@ def score_block(scores: Tensor, names: Sequence, limit: float, query: str = "que
     A masked entry is minus infinity.  At `limit` colours are half as strong as they could be, so that the values are read.
     Figure 7.
     """
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.7))
     axes.set_facecolor(LEFT_OUT)
     axes.imshow(scores.masked_fill(scores.isinf(), torch.nan).numpy(), cmap="RdBu_r", vmin=-2.4 * limit, vmax=2.4 * limit)
     for row, values in enumerate(scores):
@@ -208,7 +208,7 @@ def seed_curves(
     calls `level`; `marked` gives single runs, by their place in `runs`, a dark dotted line and words in the key.  The key
     stands in the room that a shorter first row leaves, or below.
     """
-    columns, height = max(map(len, rows)), 1.5 * len(rows)
+    columns, height = max(map(len, rows)), 1.25 * len(rows)
     figure, grid = plt.subplots(len(rows), columns, figsize=(WIDTH, height), sharex=True, sharey=True, squeeze=False)
     for axes, name in (pair for panels, names in zip(grid, rows) for pair in zip(panels, names)):
         kind, _, label = name.partition(" ")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from .style import BLUE, GREEN, INK, PURPLE, VERMILION, WIDTH, legible
 
-LABELS, EDGE, DOT = 1.4, 0.25, 0.05  # inches
+LABELS, EDGE, DOT = 1.4, 0.25, 0.045  # inches
 STRIP = WIDTH - LABELS - EDGE
 MARKS = (("o", BLUE), ("s", VERMILION), ("^", GREEN), ("v", PURPLE))  # of the strips of a group, in their order
 
@@ -32,17 +32,17 @@ def run_dots(
     groups = {label: each if isinstance(each, Mapping) else {"": each} for label, each in strips.items()}
     rows, height = [], 0.0  # (label, name, mark, percents, the strip's middle and its dots below the top, in inches)
     for label, group in groups.items():
-        height += 0.1
+        height += 0.06
         for name, (mark, shares) in zip(group, zip(cycle(MARKS), group.values())):
             percents = 100 * np.asarray(shares, float)
             if not ((limits[0] <= percents) & (percents <= limits[1])).all():
                 raise ValueError(f"{label} {name}: a share lies beyond the axis, {limits[0]} to {limits[1]} percent")
             offsets = spread_out(percents * STRIP / (limits[1] - limits[0]), DOT, marked)
-            tall = max(0.22, 0.1 + 2 * np.abs(offsets).max())
+            tall = max(0.2, 0.08 + 2 * np.abs(offsets).max())
             middle = height + tall / 2
             rows.append((label if name == next(iter(group)) else "", name, mark, percents, middle, middle + offsets))
             height += tall
-    whole = height + 0.8
+    whole = height + 0.75
     figure = plt.figure(figsize=(WIDTH, whole), layout="none")
     axes = figure.add_axes((LABELS / WIDTH, 0.5 / whole, STRIP / WIDTH, height / whole))
     for label, name, (mark, colour), percents, middle, heights in rows:

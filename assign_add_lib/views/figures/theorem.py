@@ -81,7 +81,7 @@ def outcomes_by_step(shares: Sequence[float], results: dict[str, list[tuple[dict
 
 def entries_by_step(readings: dict[str, pd.DataFrame], changes: dict[str, int]) -> Figure:
     """Draw accuracies above and entries of W below over the steps, a column for each table; `changes` get a dotted line."""
-    figure, panels = plt.subplots(2, len(readings), figsize=(WIDTH, 4.1), sharex=True, sharey="row", squeeze=False)
+    figure, panels = plt.subplots(2, len(readings), figsize=(WIDTH, 3.7), sharex=True, sharey="row", squeeze=False)
     for column, (name, table) in enumerate(readings.items()):
         for kind, look in LOOKS.items():
             panels[0, column].plot(table[kind], look, color=KIND_COLOURS[kind], label=kind)
