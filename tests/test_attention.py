@@ -76,7 +76,7 @@ def test_figure_shows_both_layers_with_tokens_and_numbers():
     assert (left.get_title(), right.get_title(), left.yaxis_inverted()) == ("layer 1", "layer 2", True)
     assert [label.get_text() for label in left.get_xticklabels()] == ["b", "17", "="]
     assert "query" in left.get_ylabel() and "key" in left.get_xlabel()
-    assert [text.get_text() for text in right.texts] == ["1", "1", "1"]
+    assert [text.get_text() for text in right.texts] == ["100", "100", "100"]
 
 
 @pytest.mark.parametrize("render", ["static", "live"])

@@ -19,14 +19,12 @@ def lines(axes):
 
 
 def test_places_are_rows_in_the_order_of_the_table():
-    accuracy = pd.DataFrame({"c left": [0.0, 0.5, 1.0], "k right": [0.0, 0.1, 0.2]}, [0, 100, 200])
-    measures = pd.DataFrame({"one": [0.1, 0.6, 0.9]}, accuracy.index)
-    drawn = figures.place_maps(accuracy, ((0, 100), (100, 200)), (1,), (150,), measures)
-    maps = [axes.images[0].get_array() for axes in drawn.axes if axes.images]
-    assert maps[0].tolist() == [[0.0, 0.5], [0.0, 0.1]] and maps[1].tolist() == [[0.5, 1.0], [0.1, 0.2]]
-    assert [label.get_text() for label in drawn.axes[2].get_yticklabels()] == list(accuracy)
-    assert [len(axes.lines) for axes in drawn.axes[2:4]] == [1, 2]
-    assert [lines(axes)["one"] for axes in drawn.axes[:2]] == [[0.1, 0.6], [0.6, 0.9]]
+    accuracy = pd.DataFrame({"c left": [0.0, 0.5, 1.0], "d left": [0.0, 0.4, 1.0], "k right": [0.0, 0.1, 0.2]}, [0, 100, 200])
+    first, second = figures.place_maps(accuracy, ((0, 100), (100, 200)), {"ordinary": 2, "late": 1}).axes[:2]
+    maps = [axes.images[0].get_array().tolist() for axes in (first, second)]
+    assert maps == [[[0.0, 0.5], [0.0, 0.4], [0.0, 0.1]], [[0.5, 1.0], [0.4, 1.0], [0.1, 0.2]]]
+    assert [(label.get_text(), label.get_position()[1]) for label in first.get_yticklabels()] == [("ordinary", 0.5), ("late", 2)]
+    assert [[line.get_ydata()[0] for line in axes.lines] for axes in (first, second)] == [[1.5], [1.5]]
 
 
 def test_levers_and_releases_draw_every_curve():

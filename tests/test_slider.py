@@ -20,7 +20,7 @@ def test_static_slider_holds_one_small_frame_a_step(static):
     assert 'alt="the line at 300"' in output.split("<script")[0]
     assert '<input type="range" min="0" max="1" value="1"' in output and "<output>300</output>" in output
     images = [base64.b64decode(frame["src"].removeprefix("data:image/webp;base64,")) for frame in frames]
-    assert all(len(image) < 25_000 and Image.open(io.BytesIO(image)).size == (720, 540) for image in images)
+    assert all(len(image) < 25_000 and Image.open(io.BytesIO(image)).size == (960, 720) for image in images)
     assert output == step_slider(line, [0, 300], "Some lines.", lambda step: f"the line at {step}").data
 
 

@@ -60,12 +60,9 @@ def article_of(site, page, pages):
             link["href"] = f"#{there}:{anchor}" if anchor else f"#{there}"
         elif "://" not in path:
             del link["href"]
-    for element in article.select("[src], [srcset]"):
-        for attribute in {"src", "srcset"} & {*element.attrs}:
-            element[attribute] = posixpath.normpath(posixpath.join(folder, element[attribute]))
+    for element in article.select("[src]"):
+        element["src"] = posixpath.normpath(posixpath.join(folder, element["src"]))
         element.attrs.pop("loading", None)
-    for source in article.select("picture > source"):  # narrow pictures are for phones
-        source.decompose()
     for link in article.select(".headerlink"):
         link.decompose()
     return article

@@ -50,27 +50,22 @@ def attention(source: Run | Weights, problem: Problem | str, step: int | None = 
     return patterns, problem.task.names(tokens)
 
 
-def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: float = 0.1, stacked: bool = False) -> Figure:
-    """Draw the attention patterns (layer, query, key) of one problem side by side, or one below the other.
+def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: float = 0.15) -> Figure:
+    """Draw the attention patterns (layer, query, key) of one problem, one layer below the other.
 
-    A weight of `annotate_above` or more also stands in its cell as a number; what a query may not read is grey.
+    A weight of `annotate_above` or more also stands in its cell, in percent; what a query may not read is grey.
     """
-    rows, columns, size = (len(patterns), 1, (3.7, 8)) if stacked else (1, len(patterns), (7.2, 4.2))
-    figure, panels = plt.subplots(rows, columns, figsize=size, sharey=True, layout="constrained")
+    figure, panels = plt.subplots(len(patterns), 1, figsize=(4, 3.9 * len(patterns)), layout="constrained")
     plt.close(figure)  # a notebook shows it because the cell returns it, and only once
     for layer, (pattern, axes) in enumerate(zip(patterns, panels), start=1):
         future = torch.ones_like(pattern).triu(1).bool()
         axes.set_facecolor("0.9")
-        axes.imshow(pattern.masked_fill(future, torch.nan).numpy(), cmap="Blues", vmin=0, vmax=1)
+        axes.imshow(pattern.masked_fill(future, torch.nan).numpy(), cmap="Blues", vmin=0, vmax=2)  # pale below the numbers
         for query, key in ((~future) & (pattern >= annotate_above)).nonzero().tolist():
-            weight = float(pattern[query, key])
-            shown = f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
-            axes.text(key, query, shown, ha="center", va="center", fontsize=7, color="white" if weight > 0.6 else "black")
-        axes.set(title=f"layer {layer}", xlabel="key (token that is read)")
-        name_cells(axes, names, names, fontsize=8)
+            axes.text(key, query, f"{100 * pattern[query, key]:.0f}", ha="center", va="center")
+        axes.set(title=f"layer {layer}", xlabel="key (token that is read)", ylabel="query (token that reads)")
+        name_cells(axes, names, names)
         axes.tick_params(axis="x", rotation=90)
-        if stacked or layer == 1:
-            axes.set_ylabel("query (token that reads)")
     return figure
 
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 DENSITY = 2  # pixels of a picture for each of the page's, as sharp screens have
-INCH = 90  # of the page's pixels: a figure as wide as the book's column fills it
+INCH = 120  # of the page's pixels: letters of 9 points are as high as those of a caption
 
 
 def is_static() -> bool:

@@ -44,7 +44,6 @@ def setup(app):
             "**/*.scss",
             "revealjs/plugin/[!n]*",
             "revealjs/css",
-            "*-narrow.png",
             "book.*",
             "moved.js",
             "print.css",

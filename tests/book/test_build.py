@@ -85,7 +85,7 @@ def test_stamped_page_leads_to_its_code(copy):
     numbers = [number.get_text() for number in evidence.select(".section-number, .view-number, .caption-number")]
     assert numbers == ["1.1. ", "View E1.1 ", "Fig. E1.1 "]
     assert page.select_one("link[rel=canonical]")["href"] == f"{PAGES}/chapters/01_task.html"
-    assert page.select_one("meta[property='og:image']")["content"] == f"{PAGES}/_static/three-phases.png"
+    assert page.select_one("meta[property='og:image']")["content"] == f"{PAGES}/_static/card.png"
 
 
 def test_unstamped_chapter_says_how_to_install(fresh_python, tmp_path):

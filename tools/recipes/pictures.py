@@ -1,4 +1,4 @@
-"""The pictures of the README and the introduction, and the introduction's table; pictures called `-narrow` are for phones."""
+"""The pictures of the README, the introduction and of links to the book, and the introduction's table."""
 
 import io
 from collections.abc import Sequence
@@ -15,11 +15,12 @@ from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.training import shipped_runs
 from assign_add_lib.views import figures
 from assign_add_lib.views.attention import attention, attention_figure
-from assign_add_lib.views.page import DENSITY, INCH, light
+from assign_add_lib.views.figures.card import card
+from assign_add_lib.views.page import light
 
 from .recipe import ROOT, Files
 
-NARROW = 3.7  # inches
+PROBLEM = "c=1, b=17, a=42, b+19=?"
 INTRO = ROOT / "intro.md"
 HEADING = "## The study's numbers and ours"
 CLAIMS = (
@@ -39,34 +40,21 @@ CLAIMS = (
 )
 
 
-def algorithm(names: Sequence[str], wide: bool) -> Figure:
-    """The algorithm on one problem, on a narrow page without its PADs."""
+def algorithm(names: Sequence[str]) -> Figure:
+    """The algorithm on one problem."""
     variables = [position for position, name in enumerate(names[:12]) if name in "abc"]
     seventeen = names.index("17")
-    carried = {position + 1: f"of {names[position]}" for position in variables} | {14: "(b)", 15: "b, 19" if wide else "b,19"}
+    carried = {position + 1: f"of {names[position]}" for position in variables} | {14: "(b)", 15: "b,19"}
     layer_1 = [(position + 1, position) for position in variables] + [(14, 13), (15, 13), (15, 14)]
     layer_2 = [(15, seventeen), (15, 14)]
-    ways = {seventeen: "by name" if wide else "name", 14: "by place\nand name" if wide else "place,\nname"}
-    shown = [position for position, name in enumerate(names) if wide or name != "PAD"]
-    place = {position: index for index, position in enumerate(shown)}
-    return figures.algorithm(
-        [names[position] for position in shown],
-        [(place[query], place[key]) for query, key in layer_1],
-        [(place[query], place[key]) for query, key in layer_2],
-        {place[position]: words for position, words in carried.items()},
-        "17 + 19  mod 59" if wide else "17 + 19\nmod 59",
-        "36",
-        {place[position]: words for position, words in ways.items()},
-        shown,
-    )
+    ways = {seventeen: "name", 14: "place,\nname"}
+    return figures.algorithm(names, layer_1, layer_2, carried, ways, "17 + 19 mod 59", "36")
 
 
-def stored(picture: Figure, narrow: bool, many_greys: bool) -> bytes:
+def stored(picture: Figure, many_greys: bool) -> bytes:
     """A picture as a small PNG; thin lines, and greys that are to stay grey, take a palette of their own."""
     drawn, small = io.BytesIO(), io.BytesIO()
-    if narrow:
-        picture.set_size_inches(NARROW, picture.get_figheight())
-    picture.savefig(drawn, dpi=200 if narrow else DENSITY * INCH, metadata={"Software": None})
+    picture.savefig(drawn, dpi=picture.dpi, facecolor="auto", metadata={"Software": None})
     image = Image.open(drawn)
     if many_greys:
         image = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
@@ -79,29 +67,21 @@ def stored(picture: Figure, narrow: bool, many_greys: bool) -> bytes:
 def pictures() -> Files:
     """All pictures, from the shipped runs."""
     figures.use_style()
-    run, problem = load_run("seed-42"), Problem.parse("c=1, b=17, a=42, b+19=?")
+    run, problem = load_run("seed-42"), Problem.parse(PROBLEM)
     names, spread, answer = run.task.names(problem.tokens()), run.task.names(problem.tokens(seed=3)), str(problem.answer)
     sets = evaluation_sets(run.split)
     one, two = (expected_accuracy(random_assigned_number, sets[f"{kind} train"], run.task) for kind in ("1-var", "2-var"))
     levels = {"1-var": {"random assigned number": one}, "2-var": {"two random assigned numbers": two}}
     others = [load_run(name).metrics for name in shipped_runs() if name != run.name]
-    before, after = names[:6], names[12:]
-    called = [*"012345", "6-11", *range(12, 16)]
     patterns, phases = attention(run, problem), phase_spans(run.metrics, run.task)
     drawn = {
         "problem": figures.token_row(names, answer),
-        "problem-narrow": figures.token_row([*before, "PAD", *after], answer, positions=called),
-        "algorithm": algorithm(spread, wide=True),
-        "algorithm-narrow": algorithm(spread, wide=False),
+        "algorithm": algorithm(spread),
         "attention": attention_figure(*patterns),
-        "attention-narrow": attention_figure(*patterns, stacked=True),
         "three-phases": figures.accuracy_curves(run.metrics, phases, levels, others),
-        "three-phases-narrow": figures.accuracy_curves(run.metrics, phases, levels, others),
+        "card": card(names, patterns[0], PROBLEM, answer, "Assign and Add", "How a small transformer looks up, and adds"),
     }
-    return {
-        f"assets/{name}.png": stored(picture, name.endswith("narrow"), many_greys="phases" in name)
-        for name, picture in drawn.items()
-    }
+    return {f"assets/{name}.png": stored(picture, many_greys="phases" in name) for name, picture in drawn.items()}
 
 
 def title(page: str) -> str:

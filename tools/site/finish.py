@@ -3,7 +3,6 @@
 Elements are looked for by name, since a selector would be tried on each of the thousands that a page has.
 """
 
-import os
 import re
 import shutil
 from base64 import b64decode
@@ -28,6 +27,8 @@ LAYS_OUT = re.compile(r'"complete"===document\.readyState\?(\w+)\(\):window\.add
 DRAWINGS = BeautifulSoup((Path(__file__).parent / "icons.svg").read_text("utf-8"), "html.parser").svg
 COMPOSED = frozenset({"bs-tooltip-auto"})  # a class that no page and no script holds in one piece: Bootstrap puts it together
 NAMED = frozenset("summary th a h2 h3 h4".split())
+ABOUT = "A book in which you build, train and take apart a small transformer that looks up variables and adds numbers."
+CARD = "Arrows carry b and 19 through two layers of attention to an equals sign, above which stands the answer, 36."
 DATA = re.compile(r"data:image/(png|webp);base64,([A-Za-z0-9+/=]+)")
 
 
@@ -103,20 +104,23 @@ def mend_head(page):
 
 
 def describe(page, root):
-    """What a page says of itself where others link to it: title, first sentences and, once its address is known, a picture."""
-    told = {"og:type": "article", "og:title": page.title.string}
-    for paragraph in page.find_all("p"):
-        said = " ".join(paragraph.get_text().split())
-        if len(said) > 80 and paragraph.parent.name == "section" and paragraph.find_parent("article"):
-            if len(said) > 200:
-                said = said[:200].rsplit(" ", 1)[0] + " …"
-            page.head.append(page.new_tag("meta", attrs={"name": "description", "content": said}))
-            told["og:description"] = said
-            break
-    if known := next((link for link in page.find_all("link") if "canonical" in link.get("rel", ())), None):
-        told |= {"og:url": known["href"], "og:image": urljoin(known["href"], f"{root}_static/three-phases.png")}
+    """What a page says of itself where others link to it: title, first sentences, and the book's picture.
+
+    Its addresses are whole only where the book's is known.
+    """
+    canonical = next((link["href"] for link in page.find_all("link") if "canonical" in link.get("rel", ())), "")
+    said = (" ".join(each.get_text().split()) for each in page.find_all("p") if each.parent.name == "section")
+    said = next((words for words in said if len(words) > 80), ABOUT)
+    if len(said) > 200:
+        said = said[:200].rsplit(" ", 1)[0] + " …"
+    told = {"og:type": "article", "og:title": page.title.string, "og:description": said, "og:site_name": "Assign and Add"}
+    told |= {"og:url": canonical} if canonical else {}
+    told |= {"og:image": urljoin(canonical, f"{root}_static/card.png"), "og:image:alt": CARD}
+    told |= {"og:image:width": "1200", "og:image:height": "630"}
     for name, content in told.items():
         page.head.append(page.new_tag("meta", attrs={"property": name, "content": content}))
+    for name, content in {"description": said, "twitter:card": "summary_large_image"}.items():
+        page.head.append(page.new_tag("meta", attrs={"name": name, "content": content}))
 
 
 def mend_tables(page):
@@ -182,10 +186,6 @@ def mend_pictures(page, site, folder):
             picture.attrs |= size_of(path)
         if index and not picture.find_parent("assign-add"):  # whose picture is for print
             picture["loading"] = "lazy"
-        narrow = site / "_static" / f"{path.stem}-narrow.png"
-        if narrow.exists():
-            source = {"media": "(max-width: 600px)", "srcset": os.path.relpath(narrow, folder)} | size_of(narrow)
-            picture.wrap(page.new_tag("picture")).insert(0, page.new_tag("source", attrs=source))
     chapter, evidence = page.select_one("h1 .section-number"), re.match(r"Evidence (\d+):", page.title.string)
     whole = f"E{evidence[1]}." if evidence else chapter.get_text().strip() if chapter else ""
     figures = page.find_all("figure")

@@ -49,7 +49,7 @@ class FigureOf(FromChapter):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(base64.b64decode(drawn[0]))
                 alt = cell.metadata["mystnb"]["image"]["alt"]
-                return [nodes.image(uri=f"../../{path.relative_to(ROOT)}", alt=alt, classes=["figure"])]
+                return [nodes.image(uri=f"../../{path.relative_to(ROOT)}", alt=alt, classes=["figure", "r-stretch"])]
         raise self.error(f"{self.chapter} has no figure {name}")
 
 

@@ -128,7 +128,7 @@ def passing(seed: ReasoningSeed, arm: str) -> Numbers:
     """Graphs that one network solves by vectors and by tokens, and how many there are: by size and depth, where there are ten.
 
     Beside them, of CHUNK graphs a size: the share of nodes right 16 iterations after each graph's depth; and by the nodes' own
-    depth how many there are, how many are right when `due`, after so many iterations, and of these at the `end`, after the graph's.
+    depth how many there are, how many are right when due, after so many iterations, and of these at the end, after the graph's.
     """
     found, network = {}, seed.network(arm)
     for times, (passes, way) in product((1, 2), PASSES.items()):

@@ -9,70 +9,62 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from .style import BLUE, GREY, INK, ROLES, SET_STYLES, VERMILION, WIDTH, box, legible, name_cells, role, spread
-
-
-def _label(axes: Axes, words: str, height: float, colour: str) -> None:
-    """Write what a curve is at its right end."""
-    axes.annotate(words, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=legible(colour))
+from .style import BLUE, GREY, INK, ROLES, SET_STYLES, VERMILION, WIDTH, box, legible, name_cells, name_ends, role
 
 
 def _mark(axes: Axes, levels: dict[str, float], end: float) -> None:
     """Mark levels by a grey line, with their names at its right end."""
     for name, level in levels.items():
         axes.axhline(level, color=GREY, linewidth=0.9)
-        axes.text(end, level - 0.02, name, ha="right", va="top", fontsize=7.5, color="#555555")
+        axes.text(end, level - 0.02, name, ha="right", va="top", color="#555555")
 
 
 def token_row(
     names: Sequence[str],
     answer: str | None = None,
     notes: dict[tuple[int, int], str] | None = None,
-    positions: Sequence[str] | None = None,
 ) -> Figure:
     """Draw a sequence as a row of boxes, one a token, with positions below and the answer read at the end.  Figure 1.
 
-    `notes` puts a bracket with words above a span of positions (first, last); `positions` says what the boxes' positions
-    are called, by default 0, 1, 2 and so on.
+    `notes` puts a bracket with words above a span of positions (first, last).
     """
     bottom, top = -1.6 if answer else -0.6, 1.85 if notes else 1.1
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.507 * (top - bottom)))
-    called = positions or range(len(names))
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.45 * (top - bottom)))
     for position, name in enumerate(names):
         box(axes, position + 0.04, 0, 0.92, 1, ROLES[role(name)])
         faint = name == "PAD"
-        axes.text(position + 0.5, 0.5, name, ha="center", va="center", fontsize=8 if faint else 11, color=GREY if faint else INK)
-        axes.text(position + 0.5, -0.32, called[position], ha="center", va="center", fontsize=8, color=GREY)
+        axes.text(position + 0.5, 0.5, name, ha="center", va="center", fontsize=9 if faint else 11, color=GREY if faint else INK)
+        axes.text(position + 0.5, -0.32, position, ha="center", va="center", color=GREY)
     for (first, last), words in (notes or {}).items():
         axes.plot([first + 0.06, first + 0.06, last + 0.94, last + 0.94], [1.12, 1.22, 1.22, 1.12], color=GREY, linewidth=0.9)
-        axes.text((first + last + 1) / 2, 1.3, words, ha="center", va="bottom", fontsize=8.5)
+        axes.text((first + last + 1) / 2, 1.3, words, ha="center", va="bottom")
     if answer is not None:
         end = len(names) - 0.5
         axes.annotate(answer, (end, -0.45), (end, -1.35), ha="center", va="center", fontsize=11, fontweight="bold",
                       arrowprops={"arrowstyle": "<-", "color": INK})  # fmt: skip
-        axes.text(end - 0.6, -1.35, "answer", ha="right", va="center", fontsize=8.5)
-    axes.text(-0.1, -0.32, "position", ha="right", va="center", fontsize=8, color=GREY)
-    axes.set(xlim=(-1.3, len(names)), ylim=(bottom, top))
+        axes.text(end - 0.6, -1.35, "answer", ha="right", va="center")
+    axes.text(-0.1, -0.32, "position", ha="right", va="center", color=GREY)
+    axes.set(xlim=(-2, len(names)), ylim=(bottom, top))
     axes.axis("off")
     return figure
 
 
 def pair_map(train_pairs: Tensor) -> Figure:
-    """Draw the ordered pairs (x, y) of numbers: light for training, dark for held out."""
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.6))
+    """Draw the ordered pairs (x, y) of numbers: pale for training, in colour for held out."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.6))
     axes.imshow((~train_pairs).numpy(), cmap=matplotlib.colors.ListedColormap(["#e8eef4", BLUE]), origin="lower")
     axes.set(xlabel="y, the right number", ylabel="x, the left number")
     held_out = int((~train_pairs).sum())
     for colour, words in (("#e8eef4", f"{train_pairs.numel() - held_out} training pairs"), (BLUE, f"{held_out} held-out pairs")):
         axes.plot([], [], "s", color=colour, markeredgecolor=INK, markersize=8, label=words)
-    figure.legend(loc="outside right upper")
+    figure.legend(loc="outside upper center", ncols=2)
     return figure
 
 
 def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
     """Draw which operands training puts together: `allowed` (V + 1, V + 1), the last row and column for a constant."""
     labels = [*names, "number"]
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.7))
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.9))
     axes.imshow(allowed.numpy(), cmap=matplotlib.colors.ListedColormap(["white", "#a8cbe6"]), vmin=0, vmax=1)
     for row, left in enumerate(labels):
         for column, right in enumerate(labels):
@@ -89,17 +81,15 @@ def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
         ("s", "#a8cbe6", "training asks it"), ("x", VERMILION, "only tests ask it"), ("_", GREY, "never asked"),
     ):  # fmt: skip
         axes.plot([], [], marker, color=colour, markersize=8, label=words)
-    figure.legend(loc="outside right upper")
+    figure.legend(loc="outside upper center", ncols=3, columnspacing=1)
     return figure
 
 
 def curves(table: pd.DataFrame, levels: dict[str, float] | None = None) -> Figure:
     """Draw each column of a table over its index, training steps, with its name at its end and levels as grey lines."""
     figure, axes = plt.subplots()
-    ends = spread(list(table.iloc[-1]), 0.07)
-    for index, (name, end) in enumerate(zip(table.columns, ends)):
-        line = axes.plot(table.index, table[name], ("-", "--", ":", "-.")[index % 4])[0]
-        _label(axes, name, end, line.get_color())
+    lines = {name: axes.plot(table[name], ("-", "--", ":", "-.")[index % 4])[0] for index, name in enumerate(table)}
+    name_ends(axes, {name: (table[name].iloc[-1], line.get_color()) for name, line in lines.items()})
     _mark(axes, levels or {}, table.index[-1])
     axes.set(xlabel="training step", ylabel="accuracy", ylim=(-0.02, 1.05), xlim=(table.index[0], table.index[-1]))
     return figure
@@ -119,21 +109,19 @@ def accuracy_curves(
     kinds: dict[str, list[str]] = {}
     for kind, label in (name.split(" ", 1) for name in metrics.columns if "-var " in name):
         kinds.setdefault(f"{kind} chain" if label.startswith("chain ") else kind, []).append(f"{kind} {label}")
-    figure, panels = plt.subplots(len(kinds), 1, figsize=(WIDTH, 2.2 * len(kinds)), sharex=True)
+    figure, panels = plt.subplots(len(kinds), 1, figsize=(WIDTH, 1.25 * len(kinds)), sharex=True)
     for axes, (kind, names) in zip(panels, kinds.items()):
         for index, (_, first, last) in enumerate(phases):
             axes.axvspan(first, last, color="0.96" if index % 2 else "0.91", linewidth=0)
         _mark(axes, (baselines or {}).get(kind, {}), metrics.index[-1])
-        ends = spread([metrics[name].iloc[-1] for name in names], 0.115)
-        for name, end in zip(names, ends):
-            label = name.removeprefix(kind + " ")
-            colour, line = SET_STYLES[label]
+        labels = [name.removeprefix(kind + " ") for name in names]
+        for name, (colour, line) in zip(names, (SET_STYLES[label] for label in labels)):
             for other in others:
                 axes.plot(other.index, other[name], color=colour, linewidth=0.4, alpha=0.3)
             axes.plot(metrics.index, metrics[name], line, color=colour, linewidth=1.4)
-            _label(axes, label, end, colour)
+        name_ends(axes, {label: (metrics[name].iloc[-1], SET_STYLES[label][0]) for name, label in zip(names, labels)}, 0.16)
         axes.set(title=f"{kind} problems", ylim=(-0.02, 1.05), xlim=(0, metrics.index[-1]), ylabel="accuracy")
     for name, first, last in phases:
-        panels[0].text((first + last) / 2, 0.06, name, ha="center", va="bottom", fontsize=8.5)
+        panels[0].text((first + last) / 2, 0.06, name, ha="center", va="bottom")
     panels[-1].set_xlabel("training step")
     return figure

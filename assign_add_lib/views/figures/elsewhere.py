@@ -9,7 +9,7 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
-from .style import BLUE, GREEN, GREY, INK, LAYER_COLOURS, ORANGE, PURPLE, SKY, VERMILION, WIDTH, YELLOW, box
+from .style import BLUE, GREEN, GREY, INK, LAYER_COLOURS, PURPLE, ROLES, VERMILION, WIDTH, box
 
 ANSWER_LOOKS = {  # of curves in chapter 16: solvers grey, networks by a mark and a colour, sets by a line
     **{way: {"color": GREY, "ls": line} for way, line in (("regression", "-"), ("ratio matching", "--"), ("memory", ":"))},
@@ -42,7 +42,7 @@ def computation_graph(
     columns, heights = _layers(operands)
     rim = 0.17 * (1.6 * max(columns) + 1) / WIDTH  # of a node, whose radius is 0.16 inches
     tall = max(heights.values()) - min(heights.values()) + 1
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 + 0.62 * tall))
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 + 0.5 * tall))
     for node, each in enumerate(operands):
         for operand in each:  # one way for all that leaves a node, around what stands in the columns between
             way = [(1.6 * column, heights[operand, column]) for column in range(columns[operand], columns[node])]
@@ -54,7 +54,7 @@ def computation_graph(
         colour = VERMILION if wrong else BLUE if value is not None else GREY
         axes.scatter(x, y, s=560, facecolor="white" if value is None else "#fbe3d6" if wrong else "#dcebf5", edgecolor=colour,
                      linewidth=1.6 if value is not None else 0.9, linestyle="--" if wrong else "-", zorder=2)  # fmt: skip
-        axes.text(x, y + 0.41, names[node], ha="center", va="center", fontsize=8, color=INK)
+        axes.text(x, y + 0.41, names[node], ha="center", va="center", color=INK)
         if value is not None:
             axes.text(x, y - 0.01, f"{value}", ha="center", va="center", fontsize=11, color=INK, zorder=3)
         if wrong:
@@ -78,14 +78,14 @@ def one_round(
     which reads; `counted` the places that a head reads to count; `brought` what stands at a place after layer 1, in words;
     `total` what the MLP makes of the sum.
     """
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.5))
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
     upper, lower, last = 4.4, 2.2, len(tokens) - 1
     for place, name in enumerate(tokens):
-        colour = YELLOW if name == "ADD" else ORANGE if name == "=" else SKY if name.startswith("x") else "#dddddd"
+        kind = {"ADD": "+", "=": "=", "[sep]": "number"}.get(name, "variable")
         for height in (upper, lower):
-            box(axes, place - 0.46, height - 0.3, 0.92, 0.6, colour, zorder=3)
+            box(axes, place - 0.46, height - 0.3, 0.92, 0.6, ROLES[kind], zorder=3)
         for height, words in ((upper, name), (lower, brought.get(place, name))):
-            axes.text(place, height, words, ha="center", va="center", fontsize=8 if len(words) < 6 else 7, zorder=5)
+            axes.text(place, height, words, ha="center", va="center", zorder=5)
     style = {"arrowstyle": "-|>", "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 11}
     for query, key in layer_1:
         axes.annotate("", (query, lower + 0.3), (key, upper - 0.3), arrowprops=style | {"color": LAYER_COLOURS[1]}, zorder=4)
@@ -94,10 +94,10 @@ def one_round(
         end = last - 0.42 + 0.84 * number / max(len(ways) - 1, 1)
         axes.annotate("", (end, 0.32), (key, lower - 0.3), arrowprops=style | {"color": LAYER_COLOURS[2], "ls": line}, zorder=4)
     around = {"boxstyle": "square,pad=0.4", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8}
-    axes.text(last + 0.46, 0, total, ha="right", va="center", fontsize=8.5, bbox=around, zorder=5)
+    axes.text(last + 0.46, 0, total, ha="right", va="center", bbox=around, zorder=5)
     rows = {upper: "tokens", (upper + lower) / 2: "layer 1", lower: "after layer 1", 1.25: "layer 2", 0: "MLP"}
     for height, words in rows.items():
-        axes.text(-0.8, height, words, ha="right", va="center", fontsize=8, color=INK)
+        axes.text(-0.8, height, words, ha="right", va="center", color=INK)
     axes.set(xlim=(-2.6, last + 0.7), ylim=(-0.55, upper + 0.5))
     axes.axis("off")
     return figure
@@ -144,7 +144,7 @@ def share_panels(
     xlabel: str,
     ylabel: str = "share right",
     rows: int = 1,
-    height: float = 3.5,
+    height: float = 2.9,
 ) -> Figure:
     """Draw shares, from 0 to 1, in panels by their titles: each a list of curves, (name, values by what is asked, look).
 
@@ -164,5 +164,5 @@ def share_panels(
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     for axes in grid[:, 0]:
         axes.set_ylabel(ylabel)
-    figure.legend(key.values(), key.keys(), loc="outside lower center", ncols=min(len(key), 4))
+    figure.legend(key.values(), key.keys(), loc="outside lower center", ncols=min(len(key), 3))
     return figure

@@ -16,7 +16,7 @@ def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Seque
 
     Attention stands on top, that of the theorem's start in outline.
     """
-    figure, (top, axes) = plt.subplots(2, 1, figsize=(WIDTH, 3.1), sharex=True, height_ratios=(1, 2.6))
+    figure, (top, axes) = plt.subplots(2, 1, figsize=(WIDTH, 2.7), sharex=True, height_ratios=(1, 2.6))
     top.bar(range(len(names)), attention, color=LAYER_COLOURS[2], width=0.6)
     top.bar(range(len(names)), start, fill=False, edgecolor=INK, linewidth=0.8, linestyle="--", width=0.8)
     top.set(ylabel="attention\nof =", ylim=(0, 0.6), yticks=[0, 0.5])
@@ -25,8 +25,7 @@ def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Seque
         parts += [(rf"$\hat{{{each}}}$", "white", LAYER_COLOURS[1]) for each in moved.get(position, ())]
         for height, (words, colour, ink) in enumerate(parts):
             box(axes, position - 0.44, height + 0.05, 0.88, 0.9, colour, ink)
-            size = 6.5 if words == "PAD" else 9.5
-            axes.text(position, height + 0.5, words, ha="center", va="center", fontsize=size, color=ink)
+            axes.text(position, height + 0.5, words, ha="center", va="center", color=ink)
     axes.set(xlim=(-0.6, len(names) - 0.4), ylim=(-0.05, 4.1), xticks=[])
     axes.set_yticks([0.5, 1.5, 2.5], ["position", "token", "moved by\nlayer 1"])
     for each in (top, axes):
@@ -53,7 +52,7 @@ def block_matrix(
         return ends, np.concatenate([part for _, part, _ in groups]), spans
 
     (across, at_columns, column_span), (down, at_rows, row_span) = edges(columns), edges(rows)
-    figure, axes = plt.subplots(figsize=(WIDTH, 6.6))
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.7))
     norm = matplotlib.colors.SymLogNorm(0.01, vmin=-20, vmax=20)
     image = axes.pcolormesh(across, down, np.asarray(values)[np.ix_(at_rows, at_columns)], cmap="RdBu_r", norm=norm)
     for spans, line in ((row_span, axes.axhline), (column_span, axes.axvline)):
@@ -62,7 +61,7 @@ def block_matrix(
     for label, (row, column) in outlines.items():
         (top, bottom), (left, right) = row_span[row], column_span[column]
         axes.add_patch(plt.Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=INK, linewidth=1.6))
-        style = {"ha": "center", "va": "center", "fontsize": 8.5, "fontweight": "bold", "color": INK}
+        style = {"ha": "center", "va": "center", "fontweight": "bold", "color": INK}
         around = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
         axes.text((left + right) / 2, 0.72 * top + 0.28 * bottom, label, bbox=around, **style)
     axes.set_xticks([sum(span) / 2 for span in column_span.values()], column_span)
@@ -76,12 +75,12 @@ def block_matrix(
 
 def vote_grids(grids: dict[str, Tensor], weights: Sequence[str]) -> Figure:
     """Draw tables of votes (x, y), one for each ordered pair of positions, with their weights above and their sums below."""
-    figure, panels = plt.subplots(1, len(grids), figsize=(WIDTH, 2.7), sharey=True)
+    figure, panels = plt.subplots(1, len(grids), figsize=(WIDTH, 2.3), sharey=True)
     for axes, (name, grid), weight in zip(panels, grids.items(), weights):
-        axes.imshow(grid, cmap="RdBu_r", vmin=-1, vmax=1)
+        axes.imshow(grid, cmap="RdBu_r", vmin=-2, vmax=2)
         for (x, y), vote in np.ndenumerate(np.asarray(grid)):
             words = f"{'+' if vote > 0 else '−'}{abs(round(3 * vote))}/3"
-            axes.text(y, x, words, ha="center", va="center", fontsize=9, color="white" if abs(vote) > 0.5 else INK)
+            axes.text(y, x, words, ha="center", va="center")
         total = round(3 * float(grid.sum())) / 3
         axes.set(title=f"pair {name}\n{weight}", xlabel=f"y\nsum of votes {total:g}")
         name_cells(axes, range(len(grid)), range(len(grid)))

@@ -18,9 +18,9 @@ from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, LAYER_COLOURS, VERMILIO
 
 def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
     """Draw a clock for each frequency k of ks, round which N numbers run k times, with hands for x, y and their sum."""
-    columns = min(len(ks), 5)
+    columns = min(len(ks), 3)
     rows = math.ceil(len(ks) / columns)
-    figure, faces = plt.subplots(rows, columns, figsize=(WIDTH, 1.55 * rows), squeeze=False)
+    figure, faces = plt.subplots(rows, columns, figsize=(WIDTH, 1.75 * rows), squeeze=False)
     hands = (("x", x, 0.6, BLUE, "--", 1.8), ("y", y, 0.75, GREEN, ":", 1.8), ("x+y", (x + y) % N, 1, VERMILION, "-", 2.6))
     for face, k in zip(faces.flat, ks):
         face.add_patch(plt.Circle((0, 0), 1, fill=False, edgecolor=GREY, linewidth=1))
@@ -29,8 +29,8 @@ def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
             tip = length * math.sin(angle), length * math.cos(angle)
             face.plot([0, tip[0]], [0, tip[1]], line, color=colour, linewidth=width, solid_capstyle="round")
             place = (1.2 if name == "x+y" else length - 0.22) / length
-            face.text(place * tip[0], place * tip[1], name, ha="center", va="center", color=legible(colour), fontsize=8.5)
-        face.set_title("once round" if k == 1 else f"{k} times round", loc="center", fontsize=8.5)
+            face.text(place * tip[0], place * tip[1], name, ha="center", va="center", color=legible(colour))
+        face.set_title("once round" if k == 1 else f"{k} times round", loc="center")
     for face in faces.flat:
         face.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
         face.set_axis_off()
@@ -67,7 +67,7 @@ def bench(names: Sequence[Sequence[str]], recovered: Mapping[str, Sequence[float
         wide = len(shares) == 1 and "attention" in name
         for at, share in enumerate(shares, columns - len(shares)):
             left, width = (-0.45, columns - 0.1) if wide else (at - 0.45, 0.9)
-            shade = plt.get_cmap("Oranges")(0.6 * min(max(share, 0), 1))
+            shade = plt.get_cmap("Oranges")(0.4 * min(max(share, 0), 1))
             axes.add_patch(plt.Rectangle((left, down - 0.4), width, 0.8, facecolor=shade, edgecolor=GREY))
             axes.text(left + width / 2, down, f"{share:.0%}".replace("-0%", "0%"), ha="center", va="center")
     axes.set(xlim=(-3.6, columns), ylim=(len(recovered) + 1.6, -0.6))
@@ -93,7 +93,7 @@ def boards(right: dict[str, Tensor]) -> Figure:
     figure, panels = plt.subplots(1, len(right), figsize=(WIDTH, WIDTH / len(right) + 0.35), sharey=True)
     for axes, (title, cells) in zip(panels, right.items()):
         axes.imshow(cells.T.numpy(), origin="lower", cmap=ListedColormap(["#eeeeee", VERMILION]), vmin=0, vmax=1)
-        axes.set_title(title, loc="center", fontsize=8.5)
+        axes.set_title(title, loc="center")
         axes.set(xlabel="x", xticks=[0, len(cells) - 1])
     panels[0].set(ylabel="y", yticks=[0, len(cells) - 1])
     return figure
@@ -152,7 +152,7 @@ def flow(names: Sequence[str], layers: Sequence[Mapping[int, Sequence[int]]], od
 
     `layers` holds {query: weights (key,)}, `odds` holds (answer, odds), both in thousandths.
     """
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.6))
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.9))
     draw_flow(axes, names, layers, odds)
     return figure
 
@@ -175,19 +175,19 @@ def draw_flow(
     for place, name in enumerate(names):
         faint = role(name) == "PAD"
         for height in heights[: 1 if faint else 3 if place == last else 2]:
-            axes.text(place, height, name, ha="center", va="center", fontsize=6.5 if faint else 11, color=GREY if faint else INK)
+            axes.text(place, height, name, ha="center", va="center", fontsize=9 if faint else 11, color=GREY if faint else INK)
     axes.text(last, 5.6, odds[0][0], ha="right", va="center", fontsize=22, fontweight="bold", color=legible(VERMILION))
     axes.annotate("", (last, 5.2), (last, 4.3), arrowprops={"arrowstyle": "-|>", "color": INK})
     for words, height in (("layer 1", 1), ("layer 2", 3), ("neurons", 4.75), ("answer", 5.6)):
-        axes.text(-1.6, height, words, va="center", color=GREY)
-    axes.set(xlim=(-1.7, last + 0.6), ylim=(-0.4, 6))
+        axes.text(-2.6, height, words, va="center", color=GREY)
+    axes.set(xlim=(-2.7, last + 0.6), ylim=(-0.4, 6))
     axes.set_axis_off()
 
 
 def film(curves: Mapping[str, pd.Series], names: Sequence[str], frames: Mapping[int, tuple]) -> Figure:
     """Draw accuracy curves, by kind over steps, and below them a `flow` for each step of frames: its layers and odds."""
     figure, (top, *below) = plt.subplots(
-        1 + len(frames), figsize=(WIDTH, 1.8 + 3.1 * len(frames)), height_ratios=[1.8, *[3.1] * len(frames)]
+        1 + len(frames), figsize=(WIDTH, 1.8 + 2.6 * len(frames)), height_ratios=[1.8, *[2.6] * len(frames)]
     )
     for (kind, curve), line in zip(curves.items(), (":", "-", "--")):
         top.plot(curve.index[1:], curve[1:], line, color=KIND_COLOURS[kind] if kind == "0-var" else INK, label=kind)

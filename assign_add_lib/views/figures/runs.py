@@ -9,9 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from .style import BLUE, GREEN, INK, PURPLE, VERMILION, legible
+from .style import BLUE, GREEN, INK, PURPLE, VERMILION, WIDTH, legible
 
-LABELS, STRIP, EDGE, DOT = 1.4, 2.35, 0.25, 0.065  # inches: together as narrow as a phone, so that the words are read there
+LABELS, EDGE, DOT = 1.4, 0.25, 0.045  # inches
+STRIP = WIDTH - LABELS - EDGE
 MARKS = (("o", BLUE), ("s", VERMILION), ("^", GREEN), ("v", PURPLE))  # of the strips of a group, in their order
 
 
@@ -31,19 +32,19 @@ def run_dots(
     groups = {label: each if isinstance(each, Mapping) else {"": each} for label, each in strips.items()}
     rows, height = [], 0.0  # (label, name, mark, percents, the strip's middle and its dots below the top, in inches)
     for label, group in groups.items():
-        height += 0.1
+        height += 0.06
         for name, (mark, shares) in zip(group, zip(cycle(MARKS), group.values())):
             percents = 100 * np.asarray(shares, float)
             if not ((limits[0] <= percents) & (percents <= limits[1])).all():
                 raise ValueError(f"{label} {name}: a share lies beyond the axis, {limits[0]} to {limits[1]} percent")
             offsets = spread_out(percents * STRIP / (limits[1] - limits[0]), DOT, marked)
-            tall = max(0.3, 0.2 + 2 * np.abs(offsets).max())
+            tall = max(0.2, 0.08 + 2 * np.abs(offsets).max())
             middle = height + tall / 2
             rows.append((label if name == next(iter(group)) else "", name, mark, percents, middle, middle + offsets))
             height += tall
-    width, whole = LABELS + STRIP + EDGE, height + 0.8
-    figure = plt.figure(figsize=(width, whole), layout="none")
-    axes = figure.add_axes((LABELS / width, 0.5 / whole, STRIP / width, height / whole))
+    whole = height + 0.75
+    figure = plt.figure(figsize=(WIDTH, whole), layout="none")
+    axes = figure.add_axes((LABELS / WIDTH, 0.5 / whole, STRIP / WIDTH, height / whole))
     for label, name, (mark, colour), percents, middle, heights in rows:
         others = np.arange(len(percents)) != marked % len(percents)
         axes.axhline(middle, color="0.88", linewidth=0.8, zorder=0)
@@ -79,7 +80,7 @@ def run_curves(
 
     `ends` says in words what goes wrong at the left and at the right end.
     """
-    figure, axes = plt.subplots(figsize=(5.2, 3.2))
+    figure, axes = plt.subplots(figsize=(WIDTH, 2.9))
     for name, curve in sorted(curves.items(), key=lambda each: each[0] == marked):
         style = {"color": INK, "lw": 2, "marker": "D", "ms": 4} if name == marked else {"color": "0.62", "lw": 1}
         axes.plot(list(curve), [100 * share for share in curve.values()], **style)

@@ -1,11 +1,13 @@
 """The book's style: one palette, and one look for one thing in every figure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+
+from ..page import DENSITY, INCH
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
@@ -14,16 +16,18 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW = (
 
 GREY, INK = "#757575", "#222222"
 
-WIDTH = 7.2  # inches, the width of a page's column
+WIDTH, LETTERS = 4.9, 9  # inches, and points of the smallest letters: on a phone these are 9 pixels high
+PALE, LEFT_OUT = "#b9c4cc", "0.88"  # bars beside those that count; cells without a value
 
 STYLE = {
-    "figure.figsize": (WIDTH, 3.4),
-    "figure.dpi": 180,
+    "figure.figsize": (WIDTH, 2.9),
+    "figure.dpi": DENSITY * INCH,
     "figure.facecolor": "white",
     "figure.constrained_layout.use": True,
     "savefig.bbox": None,
-    "font.size": 9,
+    "font.size": LETTERS,
     "axes.titlesize": 9.5,
+    "figure.labelsize": LETTERS,
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -70,7 +74,8 @@ KIND_COLOURS = {"0-var": GREY, "1-var": ORANGE, "2-var": SKY}
 
 LAYER_COLOURS = {1: "#5b3a8c", 2: "#8c510a"}
 
-ROLES = {"variable": SKY, "number": "#dddddd", "PAD": "white", "+": YELLOW, "=": ORANGE}
+# pale, so that words on them are read, in the dark theme as well
+ROLES = {"variable": "#a9d8f3", "number": "#dddddd", "PAD": "white", "+": YELLOW, "=": "#f6cb75"}
 
 
 def role(name: str) -> str:
@@ -97,5 +102,12 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
     height = -np.inf
     for index in sorted(range(len(places)), key=lambda index: places[index]):
         height = moved[index] = max(places[index], height + gap)
-    excess = max(0.0, height - 1.05)
+    excess = max(0.0, height - max(1.05, *places))
     return [moved[index] - excess for index in range(len(places))]
+
+
+def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], gap: float = 0.09) -> None:
+    """Write beside the right edge what the curves are: `ends` holds each one's (height, colour), by name."""
+    places = spread([height for height, _ in ends.values()], gap)
+    for (name, (_, colour)), place in zip(ends.items(), places):
+        axes.annotate(name, (1.02, place), xycoords=("axes fraction", "data"), va="center", color=legible(colour))

@@ -11,7 +11,7 @@ from torch import Tensor
 from ...task import Task
 from ...theory import coordinates
 from .learn import block_matrix
-from .style import BLUE, GREY, KIND_COLOURS, VERMILION, WIDTH
+from .style import BLUE, GREY, KIND_COLOURS, VERMILION, WIDTH, name_ends
 
 LOOKS = {"0-var": "--", "1-var": "-", "2-var": "-."}
 ENTRIES = {"signal": "-", "all assigned numbers": "--", "variables": "-.", "left operand": ":"}
@@ -19,7 +19,7 @@ ENTRIES = {"signal": "-", "all assigned numbers": "--", "variables": "-.", "left
 
 def peaks(contents: Sequence[Tensor], outputs: Sequence[Tensor], marked: Sequence[int], right: int) -> Figure:
     """Draw the content (N,) left and the output (N,) right, a row for each; numbers in `marked` are named, `right` is red."""
-    figure, panels = plt.subplots(len(contents), 2, figsize=(WIDTH, 3.6), sharex=True, squeeze=False)
+    figure, panels = plt.subplots(len(contents), 2, figsize=(WIDTH, 3.2), sharex=True, squeeze=False)
     for (left, beside), content, output in zip(panels, contents, outputs):
         n = np.arange(len(content))
         left.bar(n, content, color=GREY, width=0.9)
@@ -27,7 +27,7 @@ def peaks(contents: Sequence[Tensor], outputs: Sequence[Tensor], marked: Sequenc
         beside.bar(n, output, color=np.where(n == right, VERMILION, BLUE), width=0.9)
         beside.set(ylabel="F", ylim=(0, 0.26))
         for q, side in zip(marked, ("right", "center", "left")):
-            beside.text(q, float(output[q]) + 0.005, str(q), ha=side, fontsize=8)
+            beside.text(q, float(output[q]) + 0.005, str(q), ha=side)
     for axes in panels[-1]:
         axes.set_xlabel("number")
     return figure
@@ -40,7 +40,7 @@ def update_blocks(task: Task, update: Tensor) -> Figure:
     rows = [  # name, coordinates, how wide each is drawn
         ("number slots", range(p + 1, p + task.room, 2), 0.9),
         ("other slots", range(p, p + task.room, 2), 0.35),
-        *((str(t), [p + t], 1.4) for t in range(task.room, task.length)),
+        *((str(t), [p + t], 2.4) for t in range(task.room, task.length)),
         ("variables", span["variable"], 0.6),
         ("numbers", span["number"], 0.06),
         ("+ = PAD", [task.plus, task.equal, task.pad], 0.6),
@@ -48,7 +48,7 @@ def update_blocks(task: Task, update: Tensor) -> Figure:
         ("moved\nnumbers", span["moved number"], 0.06),
     ]
     columns = [
-        (always := f"{task.last} and =", [p + task.last, task.equal], 1.8),
+        (always := f"{task.last} and =", [p + task.last, task.equal], 3.5),
         ("moved variables", span["moved variable"], 0.9),
         ("moved numbers", span["moved number"], 0.1),
     ]
@@ -66,7 +66,7 @@ def update_blocks(task: Task, update: Tensor) -> Figure:
 
 def outcomes_by_step(shares: Sequence[float], results: dict[str, list[tuple[dict, dict]]]) -> Figure:
     """Draw accuracy above and attention below by kind of problem over `shares` of the balanced step, a column for each result."""
-    figure, panels = plt.subplots(2, len(results), figsize=(WIDTH, 4.6), sharex=True, sharey=True, squeeze=False)
+    figure, panels = plt.subplots(2, len(results), figsize=(WIDTH, 3.6), sharex=True, sharey=True, squeeze=False)
     for column, (title, rows) in enumerate(results.items()):
         for row, words in enumerate(("accuracy", "attention on both")):
             for kind, look in LOOKS.items():
@@ -81,7 +81,7 @@ def outcomes_by_step(shares: Sequence[float], results: dict[str, list[tuple[dict
 
 def entries_by_step(readings: dict[str, pd.DataFrame], changes: dict[str, int]) -> Figure:
     """Draw accuracies above and entries of W below over the steps, a column for each table; `changes` get a dotted line."""
-    figure, panels = plt.subplots(2, len(readings), figsize=(WIDTH, 4.8), sharex=True, sharey="row", squeeze=False)
+    figure, panels = plt.subplots(2, len(readings), figsize=(WIDTH, 3.7), sharex=True, sharey="row", squeeze=False)
     for column, (name, table) in enumerate(readings.items()):
         for kind, look in LOOKS.items():
             panels[0, column].plot(table[kind], look, color=KIND_COLOURS[kind], label=kind)
@@ -92,8 +92,10 @@ def entries_by_step(readings: dict[str, pd.DataFrame], changes: dict[str, int]) 
                 axes.axvline(changes[name], color=GREY, linewidth=0.8, linestyle=":")
         panels[0, column].set_title(name)
         panels[1, column].set_xlabel("step")
-    panels[0, -1].legend(fontsize=7, loc="lower right")
-    panels[1, 0].legend(fontsize=7, loc="upper left")
+    kinds = {kind: (table[kind].iloc[-1], KIND_COLOURS[kind]) for kind in LOOKS}
+    entries = {entry.removesuffix(" numbers"): (table[entry].iloc[-1], f"C{place}") for place, entry in enumerate(ENTRIES)}
+    name_ends(panels[0, -1], kinds, 0.17)
+    name_ends(panels[1, -1], entries, 0.5)
     panels[0, 0].set_ylabel("accuracy")
     panels[1, 0].set_ylabel("entry of W")
     return figure
