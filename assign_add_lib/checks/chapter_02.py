@@ -80,9 +80,8 @@ def put_back(answer) -> None:
     drawn = (Weights.init(seed=random.randrange(2**31)) for _ in range(2))
     trained, start = (Weights(**{name: 3.5 * tensor for name, tensor in each.tensors().items()}) for each in drawn)
     for name in trained.tensors():
-        truth, opposite = (
-            run(one.replace(**{name: other.tensors()[name]}), tokens).answers for one, other in ((trained, start), (start, trained))
-        )
+        mixed = (one.replace(**{name: other.tensors()[name]}) for one, other in ((trained, start), (start, trained)))
+        truth, opposite = (run(each, tokens).answers for each in mixed)
         given = as_tensor(answer(trained, start, name, tokens.clone()), truth)
         wrong = {
             "the answers are those of the trained network, so nothing was put back": run(trained, tokens).answers,

@@ -34,7 +34,7 @@ MISTAKES = [
     ("turned", (".clone()", ""), "clone()"),
     ("put_back", lambda trained, start, name, tokens: run(trained, tokens).answers, "nothing was put back"),
     ("put_back", lambda trained, start, name, tokens: run(start, tokens).answers, "all was put back"),
-    ("put_back", ("trained.replace(**{name: start.tensors()", "start.replace(**{name: trained.tensors()"), "keep the other eight"),
+    ("put_back", ("trained.replace(**{name: start.t", "start.replace(**{name: trained.t"), "keep the other eight"),
     ("put_back", (".answers", ".logits"), "shape"),
 ]
 
