@@ -6,7 +6,7 @@ import random
 import torch
 from torch import Tensor
 
-from ..model import Weights, forward, read_out, trace
+from ..model import Weights, forward, run
 from ..task import Task
 from .common import as_tensor, close, expect, expect_close, expect_number, foretold, random_problems
 
@@ -73,22 +73,19 @@ def turned(answer) -> None:
         expect(gap < 1e-8, f"turning layer {layer} changes the logits, by up to {gap:.2g}; is W_K right?")
 
 
-@foretold("the share of 0-var train that is still right with nothing added", 0.175)
-def without_layer_2_attention(answer) -> None:
-    """Exercise 2.4: `answer(lens, tokens)` gives the logits without what layer 2's attention adds."""
-    weights, (_, tokens) = Weights.init(seed=random.randrange(2**31)), random_problems(5)
-    lens, activations = weights.to_transformer_lens(), trace(weights, tokens)
-    without = activations.resid_pre + activations.attn_out[:, 0]  # the stream with layer 1's attention alone
-    given = as_tensor(answer(lens, tokens), activations.logits.shape)
-    too_late = activations.logits - activations.attn_out[:, 1] @ weights.W_U
-    block_0 = lens.run_with_hooks(tokens, fwd_hooks=[("blocks.0.hook_attn_out", lambda out, hook: 0 * out)])
-    wrong = {
-        "the logits are those of the whole network, so nothing was removed": activations.logits,
-        "the MLP of layer 2 should stay": without @ weights.W_U,
-        "layer 1's attention is removed; our layer 2 is blocks.1 in TransformerLens": block_0,
-        "the MLP still reads what layer 2's attention adds; remove it before the MLP, not after": too_late,
-    }
-    words = "the logits are not those of the network without layer 2's attention"
-    expect_close(given, read_out(weights, without), words, 1e-5, wrong, 1e-5)
-    words = "the network stays changed after the call; use run_with_hooks"
-    expect_close(lens(tokens), activations.logits, words, 1e-5, rtol=1e-5)
+@foretold("the share of 0-var train that is still right with W_U put back in seed 42", 0.88)
+def put_back(answer) -> None:
+    """Exercise 2.4: `answer(trained, start, name, tokens)` gives the answers of `trained` with one tensor of `start`."""
+    _, tokens = random_problems(40)
+    drawn = (Weights.init(seed=random.randrange(2**31)) for _ in range(2))
+    trained, start = (Weights(**{name: 3.5 * tensor for name, tensor in each.tensors().items()}) for each in drawn)
+    for name in trained.tensors():
+        mixed = (one.replace(**{name: other.tensors()[name]}) for one, other in ((trained, start), (start, trained)))
+        truth, opposite = (run(each, tokens).answers for each in mixed)
+        given = as_tensor(answer(trained, start, name, tokens.clone()), truth)
+        wrong = {
+            "the answers are those of the trained network, so nothing was put back": run(trained, tokens).answers,
+            "the answers are those of the untrained network, so all was put back": run(start, tokens).answers,
+            "put this one tensor back and keep the other eight": opposite,
+        }
+        expect_close(given, truth, f"with {name} put back, {int((given != truth).sum())} of 40 answers are others", wrong=wrong)

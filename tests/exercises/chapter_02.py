@@ -1,6 +1,6 @@
 """Answers to the exercises of chapter 2: mistakes, with words of what their check must say, and other right ones."""
 
-from assign_add_lib import Weights
+from assign_add_lib import run
 
 
 def plainly(C, QK1, tokens):
@@ -8,18 +8,6 @@ def plainly(C, QK1, tokens):
     x = C[tokens] + C[-len(tokens) :]
     x = x / x.square().mean(1, keepdim=True).sqrt()
     return x @ QK1 @ x.T
-
-
-def hooked(*names):
-    def without_layer_2_attention(lens, tokens):
-        return lens.run_with_hooks(tokens, fwd_hooks=[(name, lambda tensor, hook: 0 * tensor) for name in names])
-
-    return without_layer_2_attention
-
-
-def removed_after_the_mlp(lens, tokens):
-    logits, cache = lens.run_with_cache(tokens)
-    return logits - cache["blocks.1.hook_attn_out"] @ Weights.from_transformer_lens(lens).W_U
 
 
 SIZE, ONES = "four(G).diagonal().sqrt()", "torch.ones(len(t))"
@@ -44,16 +32,12 @@ MISTAKES = [
     ("turned", ("[layer - 1]", "[2 - layer]"), "changes layer"),
     ("turned", ("[layer - 1]", "[layer]"), "layer 1 is at index 0"),
     ("turned", (".clone()", ""), "clone()"),
-    ("without_layer_2_attention", hooked(), "nothing was removed"),
-    ("without_layer_2_attention", hooked("blocks.0.hook_attn_out"), "layer 1's attention"),
-    ("without_layer_2_attention", hooked("blocks.1.hook_attn_out", "blocks.1.hook_mlp_out"), "MLP of layer 2 should stay"),
-    ("without_layer_2_attention", hooked("blocks.1.attn.hook_q"), "not those of the network"),
-    ("without_layer_2_attention", removed_after_the_mlp, "before the MLP"),
-    ("without_layer_2_attention", ("w, future", "lens.blocks[1].attn.o.weight.data *= 0\n    w, future"), "stays changed"),
+    ("put_back", lambda trained, start, name, tokens: run(trained, tokens).answers, "nothing was put back"),
+    ("put_back", lambda trained, start, name, tokens: run(start, tokens).answers, "all was put back"),
+    ("put_back", ("trained.replace(**{name: start.t", "start.replace(**{name: trained.t"), "keep the other eight"),
+    ("put_back", (".answers", ".logits"), "shape"),
 ]
 
 RIGHT = [
     ("normalised_scores", plainly),
-    ("without_layer_2_attention", hooked("blocks.1.attn.hook_pattern")),
-    ("without_layer_2_attention", hooked("blocks.1.attn.hook_z")),
 ]
