@@ -27,11 +27,10 @@ def share_of_half(answer) -> None:
     """Exercise 3.1: `answer(losses)` is the smallest share of the losses that makes at least half of their sum."""
     for size in (1, 2, 7, 200):
         losses = torch.rand(size, dtype=torch.float64) ** 6 + 1e-3
-        given, total, sums = as_number(answer(losses.clone())), losses.sum().item(), 0.0
-        for many, loss in enumerate(sorted(losses.tolist(), reverse=True), 1):
-            sums += loss
-            if sums >= total / 2:
-                break
+        given, rest, many = as_number(answer(losses.clone())), losses.sum().item() / 2, 0
+        for loss in sorted(losses.tolist(), reverse=True):
+            if rest > 0:
+                rest, many = rest - loss, many + 1
         expect_number(given, many / size, f"{size} losses", "the share is", 1e-6)
 
 
