@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import torch
 from small import held, line
@@ -25,7 +24,6 @@ class TwoSteps(Run):
 
     task = Task()
     steps = [0, 300]
-    metrics = pd.DataFrame({"1-var train": [0.02, 0.9], "1-var var-restricted": [0.01, 0.4]}, index=steps)
 
     def weights(self, step=None):
         return Weights.init(seed=self.steps.index(self.steps[-1] if step is None else step))
@@ -108,17 +106,6 @@ def test_nothing_breaks_out_of_the_page(static):
     assert nasty not in output and "<b" not in output
     assert held(output)[0]["alt"].startswith(nasty)
     assert "<b" not in views.attention_view(TwoSteps(), TEXT, caption=nasty).data
-
-
-def test_attention_slider_says_what_each_step_reads(static):
-    output = views.attention_slider(TwoSteps(), TEXT, [0, 300]).data
-    data, patterns = held(output), [views.attention(TwoSteps(), TEXT, step)[0] for step in (0, 300)]
-    told = "phase {}; accuracy: 1-var train {}, 1-var var-restricted {}"
-    assert data["says"] == [told.format("1", "0.02", "0.01"), told.format("2", "0.90", "0.40")]
-    assert data["steps"] == [0, 300] and data["tokens"] == views.attention(TwoSteps(), TEXT)[1]
-    torch.testing.assert_close(torch.tensor(data["attention"]), torch.stack(patterns), atol=5e-4, rtol=0)
-    assert 'alt="Step 300. Attention of both layers' in output and len(output) < 60_000
-    assert re.search('<input type="range" min="0" max="1" value="1" aria-valuetext="300"', output)
 
 
 def test_the_bundle_speaks_the_words_of_the_book():

@@ -5,26 +5,33 @@ import random
 
 import pandas as pd
 import torch
-from torch import Tensor
 from torch.nn.functional import cross_entropy
-from torch.utils.flop_counter import FlopCounterMode
 
-from ..circuits import OV, QK, last_logits
-from ..model import Weights, read_out
-from ..task import STUDY, Task
+from ..circuits import last_logits
+from ..sampling import training_population
+from ..training import load_run
 from .common import as_number, as_parts, as_tensor, close, expect, expect_close, expect_number, foretold
 
 
-def loss(answer) -> None:
-    """Exercise 3.1: `answer(logits, answers)` is the mean cross entropy."""
-    for scale in (1, 30, 1000):
-        logits = scale * torch.randn(40, STUDY.n_numbers, dtype=torch.float64)
-        answers = torch.randint(STUDY.n_numbers, (40,))
-        given = as_number(answer(logits, answers))
-        words = "exp of a large number is infinite, and a probability may round to 0: use logsumexp, and never divide"
-        expect(math.isfinite(given), f"with logits of size {scale} it gives {given}; {words}")
-        case = f"random logits of size {scale}"
-        expect_number(given, cross_entropy(logits, answers), case, "the mean of -ln p is", 1e-6 * scale)
+def _measured(answer) -> float:
+    """What the answer says of training problems at step 3000 of our run."""
+    run = load_run("seed-42")
+    tokens, answers = training_population(run.split).sample(5000, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        losses = cross_entropy(last_logits(run.weights(3000), tokens), answers, reduction="none")
+    return as_number(answer(losses.double()))
+
+
+@foretold("the share of problems that makes half of the loss at step 3000", _measured)
+def share_of_half(answer) -> None:
+    """Exercise 3.1: `answer(losses)` is the smallest share of the losses that makes at least half of their sum."""
+    for size in (1, 2, 7, 200):
+        losses = torch.rand(size, dtype=torch.float64) ** 6 + 1e-3
+        given, rest, many = as_number(answer(losses.clone())), losses.sum().item() / 2, 0
+        for loss in sorted(losses.tolist(), reverse=True):
+            if rest > 0:
+                rest, many = rest - loss, many + 1
+        expect_number(given, many / size, f"{size} losses", "the share is", 1e-6)
 
 
 @foretold(
@@ -47,6 +54,7 @@ def first_step(answer) -> None:
         expect(close(moved, should, 0, 1e-3), words)
 
 
+@foretold("the score on trained pairs with p = 0.7 and m = 6", lambda answer: answer(0.7, 6)[0])
 def informed_score(answer) -> None:
     """Exercise 3.3: `answer(p, m)` is the score of the informed shortcut on trained and on held-out pairs."""
     for p, m in ((0.7, 6), (0.4, 3), (0.9, 1), (0.6, 2)):
@@ -61,42 +69,6 @@ def informed_score(answer) -> None:
             expect_number(theirs, ours, f"{p = } and up to {m} assignments, on {name} pairs", "by counting it is")
 
 
-def _first_move(w: Weights, tokens: Tensor) -> Tensor:
-    """The logits at `=` with layer 1 computed everywhere, and layer 2 at `=` from its two circuits, without the mask."""
-    x = w.W_E[tokens] + w.W_pos
-    q, k, v = x @ w.W_Q[0], x @ w.W_K[0], x @ w.W_V[0]
-    x = x + (q @ k.mT).softmax(-1) @ v @ w.W_O[0]
-    a = ((x[:, -1] @ QK(w, 2))[:, None] @ x.mT).softmax(-1)
-    return read_out(w, x[:, -1] + (a @ x)[:, 0] @ OV(w, 2))
-
-
-def _multiplications(logits, weights: Weights, tokens: Tensor) -> float:
-    """How often PyTorch multiplies for the logits of these tokens."""
-    with FlopCounterMode(display=False) as counter:
-        logits(weights, tokens)
-    return counter.get_total_flops() / 2
-
-
-@foretold("the batch that is large enough for our network", lambda answer: answer(90, 16, 128, 512, 59))
-def break_even(answer) -> None:
-    """Exercise 3.4: `answer(rows, T, d, d_mlp, N)` is the least batch that three moves make no dearer than one."""
-    for N, V, T, d, d_mlp in ((59, 12, 16, 128, 512), (31, 9, 13, 96, 200), (90, 25, 22, 32, 64), (997, 2, 8, 16, 16)):
-        task = Task(N, V, T)
-        weights, tokens = Weights.init(task, 0, d, d_mlp), torch.zeros(8, T, dtype=torch.long)
-        four, eight = (_multiplications(last_logits, weights, tokens[:batch]) for batch in (4, 8))
-        each, once = (eight - four) / 4, [_multiplications(_first_move, weights, tokens[:batch]) for batch in (4, 8)]
-        tables, saved = four - 4 * each, (once[1] - once[0]) / 4 - each
-        sizes = dict(rows=task.d_vocab + T, T=T, d=d, d_mlp=d_mlp, N=N)
-        given = answer.__wrapped__(**sizes)  # None is an answer here
-        named = "with " + ", ".join(f"{name} = {size}" for name, size in sizes.items())
-        if saved <= 0:
-            words = "no batch is large enough, since a further problem costs more with the tables"
-            expect(given is None, f"{named} {words}; you say {given}")
-        else:
-            truth, words = tables / saved, "PyTorch multiplies as often either way in a batch of"
-            expect_close(as_number(given), truth, f"{named} {words} {truth:.1f}; you say {given}", max(1.5, 0.1 * truth))
-
-
 def _stairs(*rises: tuple[int, float]) -> pd.Series:
     """A curve that starts at 0.42 and goes to each level at its step, as measured on 2000 problems."""
     height = pd.Series(0.42, index=pd.Index(range(0, 30_001, 100), name="step"))
@@ -107,7 +79,7 @@ def _stairs(*rises: tuple[int, float]) -> pd.Series:
 
 
 def phase_starts(answer) -> None:
-    """Exercise 3.5: `answer(metrics)` is the steps at which phases 2 and 3 begin, None where one does not."""
+    """Exercise 3.4: `answer(metrics)` is the steps at which phases 2 and 3 begin, None where one does not."""
     first, second = 100 * random.randint(18, 40), 100 * random.randint(60, 200)
     early, late = 100 * random.randint(8, 12), 100 * random.randint(220, 250)
     quick, slow = [(first, 0.94), (second, 0.999)], [(second, 0.999)]

@@ -13,8 +13,7 @@ from ..model import Weights, trace
 from ..task import Problem
 from ..training import Run
 from .figures.style import name_cells
-from .page import figure_element, is_static, picture_of, range_control
-from .slider import phase_and_accuracy, step_slider
+from .page import figure_element, is_static, picture_of
 
 # what CircuitsVis writes -> what this book writes, small enough for 16 tokens beside each other
 WORDING = {
@@ -90,26 +89,6 @@ def attention_view(source: Run | Weights, problem: Problem | str, step: int | No
     data = {"attention": _rounded(patterns), "tokens": names}
     figure = figure_element("attention-view", picture_of(attention_figure(patterns, names), alt), "", caption, data)
     return HTML(figure if is_static() else figure + _live_scripts())
-
-
-def attention_slider(source: Run | Weights, problem: Problem | str, steps: Sequence[int], caption: str = READING):
-    """Show both layers' attention on one problem, at each of these steps of a run, behind a slider that says their phase.
-
-    Raises what `attention` and `step_slider` do.
-    """
-    at = {step: attention(source, problem, step) for step in steps}
-    says = phase_and_accuracy(source) if at else None
-
-    def in_words(step):
-        return f"Step {step}. {attention_in_words(*at[step])}"
-
-    if not is_static() or not at:
-        return step_slider(lambda step: attention_figure(*at[step]), steps, caption, in_words, says=says)
-    patterns, names = at[steps[-1]]
-    picture = picture_of(attention_figure(patterns, names), in_words(steps[-1]))
-    drawn = [_rounded(pattern) for pattern, _ in at.values()]
-    data = {"steps": list(at), "says": list(map(says, at)), "attention": drawn, "tokens": names}
-    return HTML(figure_element("attention-view", picture, range_control("step", list(at), steps[-1]), caption, data))
 
 
 def _rounded(patterns: Tensor) -> list[list[list[float]]]:

@@ -37,11 +37,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from assign_add_lib import load_run
 from assign_add_lib.model import Weights
 from assign_add_lib.views.attention import attention_view
 from assign_add_lib.views.figures import style
-from assign_add_lib.views.slider import phase_and_accuracy
 
 
 def test_chapters_have_the_numbers_of_their_files():
@@ -202,21 +200,9 @@ def test_attention_is_drawn(page, browser):
 
 @pytest.fixture
 def moving(site, browser):
-    """The attention that moves with the steps of training."""
-    show(browser, f"{site}/chapters/03_training.html")
-    return browser.find_element(By.CSS_SELECTOR, ".attention-view:has(input)")
-
-
-def test_attention_moves_with_its_slider(moving):
-    """And to the eye and to a screen reader it is told in which phase a step is, and how accurate the network."""
-    says = phase_and_accuracy(load_run("seed-42"))
-    slider, reading = moving.find_element(By.TAG_NAME, "input"), moving.find_element(By.CLASS_NAME, "reading")
-    last, shown = reading.text, moving.find_element(By.TAG_NAME, "output")
-    assert shown.text == f"30\u2009000: {says(30_000)}" and slider.get_attribute("aria-valuetext") == f"30000: {says(30_000)}"
-    slider.send_keys(Keys.HOME)
-    assert shown.text == slider.get_attribute("aria-valuetext") == f"0: {says(0)}" and reading.text != last
-    slider.send_keys(Keys.END)
-    assert reading.text == last and shown.text == f"30\u2009000: {says(30_000)}"
+    """A picture that moves with its slider."""
+    show(browser, f"{site}/chapters/14_reasoning.html")
+    return browser.find_element(By.CLASS_NAME, "step-slider")
 
 
 def stops_stand_over_their_values(browser, width):

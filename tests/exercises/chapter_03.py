@@ -13,9 +13,9 @@ def median_of_seven(metrics):
 NAMES = {"halfway": 0.709}
 
 MISTAKES = [
-    ("loss", ("- right", ""), "the mean of -ln p is"),
-    ("loss", ("gather(1, answers[:, None]).squeeze(1)", "amax(1)"), "the mean of -ln p is"),  # the likeliest, not the right one
-    ("loss", lambda logits, answers: logits.exp().sum(1).log().sub(logits[range(40), answers]).mean(), "use logsumexp"),
+    ("share_of_half", ("descending=True", "descending=False"), "the share is"),
+    ("share_of_half", (" + 1", ""), "the share is"),
+    ("share_of_half", ("needed / len(losses)", "needed"), "the share is"),
     ("first_step", ("0.001 * g.sign()", "0.001"), "where the gradient is 0"),
     ("first_step", ("- 0.001 * g.sign()", "+ 0.001 * g.sign()"), "with gradient"),
     ("first_step", ("g.sign()", "g / (g.abs() + 1e-3)"), "with gradient"),  # as if the small constant were large
@@ -24,24 +24,12 @@ MISTAKES = [
         ("train.mean().item(), held_out.mean().item()", "held_out.mean().item(), train.mean().item()"),
         "on trained",
     ),
-    ("break_even", ("4 * d**3 + ", ""), "PyTorch multiplies as often"),
-    (
-        "break_even",
-        ("math.ceil(tables / saved) if saved > 0 else None", "math.ceil(tables / abs(saved))"),
-        "no batch is large enough",
-    ),
-    ("break_even", ("tables / saved", "tables / layer_1"), "PyTorch multiplies as often"),
-    ("break_even", lambda rows, T, d, d_mlp, N: 15, "PyTorch multiplies as often"),  # that of our network
-    ("loss", ("(logits.logsumexp(1) - right)", "-logits.softmax(1).gather(1, answers[:, None]).log()"), "may round to 0"),
-    ("loss", (".mean()", ".sum()"), "the mean of"),
     ("first_step", ("g.sign()", "g"), "with gradient"),  # plain gradient descent
     ("first_step", ("(1 - 0.001 * 0.02)", "1"), "where the gradient is 0"),
     ("informed_score", lambda p, m: 0.5, "two scores"),
     # one over the mean number of candidates
     ("informed_score", ("(1 - (1 - p) ** n) / (n * p)", "1 / (1 + (n - 1) * p)"), "on trained pairs"),
     ("informed_score", ("(1 - p) ** (n - 1) / n", "1.0 * (n == 1)"), "on held-out pairs"),
-    ("break_even", ("4 * T * d * d + 2 * T * T * d", "8 * T * d * d + 4 * T * T * d"), "PyTorch multiplies as often"),
-    ("break_even", ("None", "10**9"), "no batch is large enough"),
     ("phase_starts", ("above & lasting", "above", " if good.any() else None", ""), "stays at 0.55 to the end"),
     ("phase_starts", ("above & lasting", "above"), "one high measurement"),
     ("phase_starts", ("above & lasting", "above[::-1].cumprod()[::-1] > 0"), "one low measurement"),

@@ -1,7 +1,7 @@
-"""What slides take from their chapter: `{figure-of} NAME`, with its alternative text, and `{equation-of} LABEL`.
+"""What slides take from their chapter or its evidence: `{figure-of} NAME`, with its alternative text, and `{equation-of} LABEL`.
 
-A deck and its chapter have one name, so teaching/slides/01_task.md takes from chapters/01_task.ipynb, as it stands:
-nothing is drawn anew.
+A deck and its chapter have one name, so teaching/slides/01_task.md takes from chapters/01_task.ipynb and evidence/01_task.ipynb,
+as they stand: nothing is drawn anew.
 """
 
 import base64
@@ -18,10 +18,15 @@ FIGURES = ROOT / "_build/figures"
 EQUATION = r"^\$\$\n(?P<formula>(?:(?!\$\$).*\n)+)\$\$ \({label}\)$"
 
 
+def notebooks_of(chapter):
+    """The notebooks of a chapter and of its evidence, as far as they are there."""
+    return [path for folder in ("chapters", "evidence") if (path := ROOT / f"{folder}/{chapter}.ipynb").exists()]
+
+
 @cache
 def cells_of(chapter):
-    """The cells of a chapter's notebook."""
-    return nbformat.read(ROOT / f"chapters/{chapter}.ipynb", 4).cells
+    """The cells of a chapter's notebook, and those of its evidence."""
+    return [cell for path in notebooks_of(chapter) for cell in nbformat.read(path, 4).cells]
 
 
 class FromChapter(SphinxDirective):
@@ -32,7 +37,8 @@ class FromChapter(SphinxDirective):
     @property
     def chapter(self):
         """The chapter's name, which is the deck's."""
-        self.env.note_dependency(str(ROOT / f"chapters/{self.env.docname}.ipynb"))
+        for path in notebooks_of(self.env.docname):
+            self.env.note_dependency(str(path))
         return self.env.docname
 
 

@@ -108,26 +108,15 @@ export class AttentionMaps {
 
 /** Put live maps in the place of a figure's picture, from the names and the patterns [layer][query][key] that it holds as data. */
 export function drawAttentionView(figure) {
-  const { attention, tokens, steps } = JSON.parse(figure.querySelector("script").textContent);
-  const frames = steps ? attention : [attention], last = tokens.length - 1;
-  const choose = (layer, query, key) => {
+  const { attention, tokens } = JSON.parse(figure.querySelector("script").textContent), last = tokens.length - 1;
+  const maps = new AttentionMaps(attention.length, tokens.length, (layer, query, key) => {
     maps.mark(layer, query, key);
     reading.textContent = `${maps.words(layer, query, key)}.`;
-  };
-  const maps = new AttentionMaps(frames[0].length, tokens.length, choose), reading = make("p", { class: "reading" });
-  const show = (frame) => maps.show(frame.map((pattern) => pattern.flat()), tokens);
+  }), reading = make("p", { class: "reading" });
   const view = figure.querySelector(".view");
   view.classList.add("live-view");
   view.replaceChildren(maps.root, reading);
-  show(frames.at(-1));
-  choose(frames[0].length - 1, last, largest(frames.at(-1).at(-1)[last]));
-  if (steps) {
-    const input = figure.querySelector("input");
-    figure.querySelector(".control").hidden = false;
-    input.addEventListener("input", () => {
-      show(frames[input.valueAsNumber]);
-      choose(maps.at.layer, maps.at.query, maps.at.key);
-    });
-  }
+  maps.show(attention.map((pattern) => pattern.flat()), tokens);
+  maps.chosen(attention.length - 1, last, largest(attention.at(-1)[last]));
   figure.dataset.drawn = "";
 }
