@@ -5,11 +5,11 @@ import random
 import torch
 from torch import Tensor
 
-from ..task import STUDY, Problem
+from ..task import STUDY
 from .common import as_tensor, as_truths, expect, expect_close, expect_number, foretold, random_problems
 
 
-@foretold("the percentage that a solver by rote gets, by guessing alone", 1.7)
+@foretold("the percentage that the cheat gets, by guessing alone", 1.7)
 def both_or_none(answer) -> None:
     """Exercise 4.1: `answer(share, seed)` draws the pairs of training, each together with its twin."""
     N, shape = STUDY.n_numbers, (STUDY.n_numbers, STUDY.n_numbers)
@@ -57,18 +57,18 @@ def renamed(answer) -> None:
 
 @foretold("the evidence at step 400", -342)
 def evidence(answer) -> None:
-    """Exercise 4.3: `answer(right, twin, sure)` is the log-likelihood of the solver by rote less that of an even solver."""
+    """Exercise 4.3: `answer(right, twin, sure)` is the log-likelihood of the table less that of an even solver."""
     for place in range(10):
         size, sure = random.randint(20, 60), random.uniform(0.8, 0.99)
         right, twin = torch.rand(size) < 0.7, torch.rand(size) < 0.6
         right[:2] = torch.tensor([True, False])
         right |= place == 9  # a solver may be right on all
         rote, even = torch.where(twin, sure, 1 / STUDY.n_numbers).double(), right.double().mean()
-        # pair by pair, how much more likely the answer is from the solver by rote
+        # pair by pair, how much more likely the answer is from the table
         ratios = torch.where(right, rote / even, (1 - rote) / (1 - even))
         truth = ratios.prod().log()
         mistakes = {
-            "that of the solver by rote comes first": -truth,
+            "that of the table comes first": -truth,
             "wrong answers are evidence too": ratios[right].log().sum(),
         }
         given = answer(right.clone(), twin.clone(), sure)

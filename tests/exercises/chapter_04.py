@@ -29,7 +29,7 @@ MISTAKES = [
     ("renamed", ("tokens == old", "(tokens == old) | (tokens >= 62) & (torch.arange(16) == 13)"), "is changed"),
     ("renamed", ("draw.argmax(1)", "(~used).int().argmax(1)"), "new names are ever drawn"),
     ("renamed", lambda tokens, old, seed: torch.where(tokens == old, 61, tokens), "no variable"),
-    ("evidence", ("log_likelihood(rote) -", "-log_likelihood(rote) +"), "that of the solver by rote comes first"),
+    ("evidence", ("log_likelihood(rote) -", "-log_likelihood(rote) +"), "that of the table comes first"),
     ("evidence", ("1 - p)", "1.0)"), "wrong answers are evidence too"),
     ("evidence", ("1 / 59", "0.1"), "pair by pair gives"),
     ("evidence", lambda right, twin, sure: right, "shape"),
