@@ -9,8 +9,6 @@ import torch
 
 from assign_add_lib.views import figures
 
-ROWS = [["0-var train"], ["1-var train", "1-var var-restricted"]]
-
 
 @pytest.fixture(autouse=True)
 def closed():
@@ -19,33 +17,8 @@ def closed():
     plt.close("all")
 
 
-@pytest.fixture
-def runs():
-    steps = pd.Index([0, 100, 200], name="step")
-    names = [name for row in ROWS for name in row]
-    return [pd.DataFrame({name: [0.0, 0.1 * seed, 0.2 * seed + 0.01 * len(name)] for name in names}, steps) for seed in range(5)]
-
-
 def key(figure):
     return [text.get_text() for text in figure.legends[0].get_texts()]
-
-
-def test_each_panel_shows_the_runs_and_the_median_of_its_column_and_its_level(runs):
-    figure = figures.seed_curves(runs, ROWS, {"1-var train": 0.418}, "a shortcut")
-    panels = {axes.get_title().replace("-\n", "-").replace("\n", " "): axes for axes in figure.axes if axes.axison}
-    assert list(panels) == [name for row in ROWS for name in row] and key(figure)[-1] == "a shortcut"
-    for name, axes in panels.items():
-        lines = [line.get_ydata() for line in axes.lines]
-        for line, expected in zip(lines, [*(run[name] for run in runs), np.median([run[name] for run in runs], axis=0)]):
-            assert np.allclose(line, expected)
-        assert any(np.allclose(line, 0.418) for line in lines) == (name == "1-var train")
-
-
-def test_marked_runs_differ_from_the_others_and_stand_in_the_key(runs):
-    figure = figures.seed_curves(runs, [["0-var train"]], marked={1: "the second"})
-    looks = [(line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines[: len(runs)]]
-    assert [look != looks[0] for look in looks] == [place == 1 for place in range(len(runs))]
-    assert "the second" in key(figure)
 
 
 def test_algorithm_draws_every_arrow_and_word():

@@ -11,7 +11,7 @@ _CHECKS = {
     "chapter_01": "informed may_train numbers_to_add one_look_score tenth_set",
     "chapter_02": "normalised_scores put_back turned typical_score",
     "chapter_03": "first_step informed_score phase_starts share_of_half",
-    "chapter_04": "blame calibration_error evidence renamed standardised",
+    "chapter_04": "both_or_none evidence renamed",
     "chapter_05": "assigned_twice blurred breaks same_variable",
     "chapter_06": "alone control_levels from_positions proof_applies sharing",
     "chapter_07": "one_face rote singles_out sparing weighted",

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -17,7 +16,6 @@ from .style import (
     LEFT_OUT,
     PALE,
     ROLES,
-    SET_STYLES,
     VERMILION,
     WIDTH,
     box,
@@ -192,49 +190,4 @@ def patch_maps(maps: dict[str, Tensor], sites: Sequence[str], positions: Sequenc
         axes.set_yticks(np.arange(len(sites)) + 0.5, minor=True)
         axes.grid(which="minor", color="0.88", linewidth=0.5)
         axes.tick_params(labelbottom=True)
-    return figure
-
-
-def seed_curves(
-    runs: Sequence[pd.DataFrame],
-    rows: Sequence[Sequence[str]],
-    levels: dict[str, float] | None = None,
-    level: str = "shortcut",
-    marked: dict[int, str] | None = None,
-) -> Figure:
-    """Draw columns of many runs' metrics over training, a small panel each: median, middle half, and single runs faint.
-
-    `rows` lays the panels out, by name of column; `levels` marks a height in a panel with a dashed line, which the key
-    calls `level`; `marked` gives single runs, by their place in `runs`, a dark dotted line and words in the key.  The key
-    stands in the room that a shorter first row leaves, or below.
-    """
-    columns, height = max(map(len, rows)), 1.25 * len(rows)
-    figure, grid = plt.subplots(len(rows), columns, figsize=(WIDTH, height), sharex=True, sharey=True, squeeze=False)
-    for axes, name in (pair for panels, names in zip(grid, rows) for pair in zip(panels, names)):
-        kind, _, label = name.partition(" ")
-        colour, _ = SET_STYLES.get(label, (BLUE, "-"))
-        table = pd.concat([metrics[name] for metrics in runs], axis=1)
-        low, middle, high = (table.quantile(q, axis=1) for q in (0.25, 0.5, 0.75))
-        single = axes.plot(table.index, table, color="0.72", linewidth=0.5)
-        for place in marked or {}:
-            single[place].set(color="0.2", linewidth=0.9, linestyle=(0, (1, 1)))
-        axes.fill_between(table.index, low, high, color=colour, alpha=0.3, linewidth=0)
-        axes.plot(table.index, middle, color=colour, linewidth=1.7)
-        if name in (levels or {}):
-            axes.axhline(levels[name], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
-        axes.set_title(name.replace(" ", "\n", 1).replace("-restricted", "-\nrestricted") if label in SET_STYLES else name)
-        axes.set(ylim=(-0.03, 1.05), xlim=(0, table.index[-1]))
-    for row, names in enumerate(rows):
-        grid[row, 0].set_ylabel("accuracy" if names[0].partition(" ")[2] in SET_STYLES else "share")
-        for axes in grid[row, len(names) :]:
-            axes.axis("off")
-    looks = {"median of the runs": (INK, 1.7, "-"), "the middle half of them": ("0.8", 7, "-"), "each run": ("0.72", 0.5, "-")}
-    looks |= {words: ("0.2", 0.9, (0, (1, 1))) for words in (marked or {}).values()}
-    looks |= {level: (INK, 0.8, (0, (4, 2)))} if levels else {}
-    handles = {name: plt.Line2D([], [], color=c, linewidth=width, linestyle=line) for name, (c, width, line) in looks.items()}
-    beside, below = {"loc": "upper right", "bbox_to_anchor": (1, 0.99)}, {"loc": "outside lower center", "ncols": len(handles)}
-    figure.legend(handles.values(), handles, **(beside if len(rows[0]) < columns else below))
-    for axes in grid[-1, : len(rows[-1])]:
-        axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:g}k")
-    figure.supxlabel("training step")
     return figure
