@@ -47,7 +47,7 @@ def weighted(answer) -> None:
         expect(shares["ax + by"] > 0.97, words + hint(best, others))
 
 
-@foretold("in what share of the sums of x + 1/2 and y + 1/2 it says x + y + 1", 0.95)
+@foretold("in what percentage of the sums of x + 1/2 and y + 1/2 it says x + y + 1", 95)
 def moved_on(answer) -> None:
     """Exercise 7.3: `answer(table, hours)` is a table (59, columns) of which every number is moved on by so many hours."""
     for hours in (0.5, random.uniform(0.1, 0.9), 3):
@@ -74,8 +74,8 @@ def _moved(table: Tensor, hours: float, once: bool = False) -> Tensor:
     return (amplitude * (angle + phase).cos()).sum(1)
 
 
-@foretold("in how many of ten runs the gap is larger than that of the middle random set", 8)
-def gap(answer) -> None:
+@foretold("in how many of ten runs the lead is larger than that of the middle random set", 8)
+def ahead_by(answer) -> None:
     """Exercise 7.4: `answer(ks)` is by how much the right answer is ahead of the next best, if clean clocks of 59 hours vote."""
     for many in (1, 2, 5, 9, 12):
         ks = sorted(random.sample(range(1, N // 2 + 1), many))
