@@ -202,40 +202,12 @@ def test_a_block_of_scores_rings_the_largest_of_each_row_and_leaves_masked_ones_
     assert np.isnan(np.ma.filled(axes.images[0].get_array(), np.nan)).tolist() == scores.isinf().tolist()
 
 
-def test_spectra_mark_frequencies_and_show_their_control():
-    figure = figures.spectra({"E": [0.1, 0.6, 0.3], "W": [0.2, 0.2, 0.6]}, [1], {"W": [0.3, 0.3, 0.4]})
-    top, bottom = figure.axes
-    assert [bar.get_height() for bar in top.patches] == [0.1, 0.6, 0.3] and words(top) == words(bottom) == ["1"]
-    assert [colour == figures.BLUE for colour in colours(top.patches)] == [False, True, False]
-    assert not top.lines and bottom.lines[0].get_ydata().tolist() == [0.3, 0.3, 0.4]
-
-
-def test_neurons_and_fits_share_one_scale():
-    measured = torch.tensor([[1.0, -3.0], [0.0, 2.0]])
-    figure = figures.neuron_grid([("one", measured, measured / 2), ("two", 2 * measured, measured)])
-    assert [axes.get_title(loc="center") for axes in figure.axes] == ["one", "two", "", ""]
-    assert [axes.images[0].get_clim() for axes in figure.axes] == [(-3, 3), (-6, 6)] * 2
-    assert np.array_equal(figure.axes[2].images[0].get_array(), measured / 2)
-    assert [axes.get_ylabel() for axes in figure.axes] == ["neuron", "", "fit", ""]
-
-
 def test_curves_of_runs_hold_their_shares_and_mark_one():
     shares = {"seed-42": {0: 0.1, 1: 1.0, 2: 0.4}, "seed-1": {0: 0.2, 1: 0.9, 2: 0.5}}
     axes = figures.run_curves(shares, "times", ("quiet", "loud")).axes[0]
     drawn = [line for line in axes.lines if len(line.get_xdata()) == 3]
     assert [list(line.get_ydata()) for line in drawn] == [[20, 90, 50], [10, 100, 40]]  # the marked one on top
     assert drawn[1].get_color() == figures.INK and words(axes)[:2] == ["quiet", "loud"]
-
-
-def test_interfering_waves_keep_their_shape_and_the_answer_is_marked():
-    parts = {2: [1.0, -1.0, 0.5], 5: [0.25, 0.5, -0.5]}
-    top, bottom = figures.interference(parts, [1.25, -0.5, 0.0], 0).axes
-    waves = [line.get_ydata() for line in top.lines if len(line.get_ydata()) == 3]
-    for drawn, wave in zip(waves, parts.values()):
-        assert np.ptp(drawn - np.array(wave)) < 1e-12
-    assert waves[0].min() > waves[1].max() and words(top) == ["k = 2", "k = 5"]
-    assert [bar.get_height() for bar in bottom.patches] == [1.25, -0.5, 0.0]
-    assert [colour == figures.VERMILION for colour in colours(bottom.patches)] == [True, False, False]
 
 
 def test_maps_of_patches_write_what_is_worth_it():

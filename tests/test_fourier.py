@@ -156,34 +156,9 @@ def test_margins_by_loops(logits):
         assert found[x, y].item() == pytest.approx(right - max(row))
 
 
-def test_even_phases_of_two_frequencies():
-    found = fourier.even_phases(torch.tensor([3, 5, 3, 3, 5])) * 180 / math.pi
-    assert found.tolist() == pytest.approx([0, 0, 120, 240, 180])
-
-
 def test_answer_parts_add_up_to_the_right_logit(logits):
     parts = sum(fourier.answer_part(logits, k) for k in range(6))
     assert torch.allclose(parts, fourier.right_logits(logits))
-
-
-@pytest.mark.parametrize("tied", [False, True])
-def test_analytic_mlp_adds(tied):
-    generator = torch.Generator().manual_seed(5)
-    ks = torch.tensor([1, 3, 5, 7, 12, 14]).repeat_interleave(200)
-    alpha, beta = 2 * math.pi * torch.rand(2, 1200, generator=generator)
-    left, right, out = fourier.analytic_mlp(31, ks, alpha, alpha if tied else beta)
-    assert fourier.pair_accuracy(fourier.pair_logits(left, right, out, torch.square)) == 1
-
-
-def test_analytic_diagnosis_is_that_of_a_network_built_by_hand():
-    ks, angle = torch.tensor([1, 2, 1, 2, 2]), torch.arange(7)[:, None] * 2 * math.pi / 7
-    alpha = torch.tensor([0, 0, math.pi, 2 * math.pi / 3, 4 * math.pi / 3])
-    one = (angle * ks + alpha).cos()
-    logits = fourier.pair_logits(one, one, (angle * ks + 2 * alpha).cos().T)
-    expected = fourier.distance_irrelevance(logits), fourier.pair_accuracy(logits)
-    assert fourier.analytic_diagnosis(7, ks, True, True, torch.relu) == pytest.approx(expected, abs=1e-5)
-    free = fourier.analytic_diagnosis(11, torch.arange(1, 6).repeat(40), False, False, torch.square, draws=2)
-    assert free[1] == 1 and 0 < free[0] < 1
 
 
 @pytest.mark.parametrize("p", [3, 5, 7, 11, 29, 59])

@@ -238,36 +238,3 @@ def distance_spread(logits: Tensor) -> tuple[float, float]:
 def answer_part(logits: Tensor, k: int) -> Tensor:
     """What frequency k, as a wave over q, adds to the right answer's logit, (x, y), from logits (x, y, q)."""
     return right_logits(keep(logits.permute(2, 0, 1), [k]).permute(1, 2, 0))
-
-
-def even_phases(ks: Tensor) -> Tensor:
-    """Phases (neurons,) in radians, spread evenly over the whole circle among the neurons of each frequency in ks (neurons,)."""
-    same = ks[:, None] == ks
-    return 2 * math.pi * same.tril(-1).sum(1) / same.sum(1)
-
-
-def analytic_mlp(N: int, ks: Tensor, alpha: Tensor, beta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Gromov's weights for x + y mod N: left and right (N, neurons), out (neurons, N).
-
-    Neuron j has the frequency ks[j], the input phases alpha[j] and beta[j], and the output phase alpha[j] + beta[j];
-    its activation is the square.  Gromov 2023, equation for the analytic solution.
-    """
-    angle = 2 * math.pi * ks * torch.arange(N)[:, None] / N  # (N, neurons)
-    return (angle + alpha).cos(), (angle + beta).cos(), (angle + alpha + beta).cos().T
-
-
-def analytic_diagnosis(N: int, ks: Tensor, equal: bool, evenly: bool, activation: Callable, draws: int = 4) -> tuple[float, ...]:
-    """Distance irrelevance and accuracy of Gromov's network with frequencies ks (neurons,), averaged over draws of its phases.
-
-    `equal` ties beta to alpha; `evenly` spreads the phases evenly in place of drawing them: alpha by `even_phases`, alpha - beta
-    by the golden angle.
-    """
-    found = []
-    for seed in range(1 if evenly else draws):
-        alpha, beta = 2 * math.pi * torch.rand(2, len(ks), generator=torch.Generator().manual_seed(seed))
-        if evenly:
-            alpha = even_phases(ks)
-            beta = alpha - math.pi * (math.sqrt(5) - 1) * torch.arange(len(ks))
-        logits = pair_logits(*analytic_mlp(N, ks, alpha, alpha if equal else beta), activation)
-        found.append([distance_irrelevance(logits), pair_accuracy(logits)])
-    return tuple(torch.tensor(found, dtype=torch.float64).mean(0).tolist())

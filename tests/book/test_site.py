@@ -611,9 +611,9 @@ def test_pictures_are_enlarged_on_a_phone(site, browser):
     figure = browser.find_element(By.ID, "fig-spectra")
     view, button, image = (figure.find_element(By.CSS_SELECTOR, each) for each in (".view", ".enlarge", "img"))
     sizes = "const { scrollWidth, clientWidth, tabIndex } = arguments[0]; return [scrollWidth / clientWidth, tabIndex]"
-    assert button.get_attribute("aria-label") == "Enlarge: Fig. 7.1"
+    assert button.get_attribute("aria-label") == "Enlarge: Fig. 7.2"
     button.send_keys(Keys.ENTER)
-    assert browser.execute_script(sizes, view) == [2, 0] and button.get_attribute("aria-label") == "Fit to screen: Fig. 7.1"
+    assert browser.execute_script(sizes, view) == [2, 0] and button.get_attribute("aria-label") == "Fit to screen: Fig. 7.2"
     view.send_keys(Keys.ARROW_RIGHT)
     WebDriverWait(browser, 10).until(lambda _: browser.execute_script("return arguments[0].scrollLeft", view) > 0)
     button.send_keys(Keys.SPACE)

@@ -17,7 +17,10 @@ from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, LAYER_COLOURS, VERMILIO
 
 
 def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
-    """Draw a clock for each frequency k of ks, round which N numbers run k times, with hands for x, y and their sum."""
+    """Draw a clock for each frequency k of ks, round which N numbers run k times, with hands for x, y and their sum.
+
+    Fewer than ten numbers stand round the clock.
+    """
     columns = min(len(ks), 3)
     rows = math.ceil(len(ks) / columns)
     figure, faces = plt.subplots(rows, columns, figsize=(WIDTH, 1.75 * rows), squeeze=False)
@@ -28,8 +31,12 @@ def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
             angle = 2 * math.pi * k * number / N
             tip = length * math.sin(angle), length * math.cos(angle)
             face.plot([0, tip[0]], [0, tip[1]], line, color=colour, linewidth=width, solid_capstyle="round")
-            place = (1.2 if name == "x+y" else length - 0.22) / length
-            face.text(place * tip[0], place * tip[1], name, ha="center", va="center", color=legible(colour))
+            place = ((0.62 if N < 10 else 1.2) if name == "x+y" else length - 0.22) / length
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+            face.text(place * tip[0], place * tip[1], name, ha="center", va="center", color=legible(colour), bbox=ground)
+        for number in range(N if N < 10 else 0):
+            angle = 2 * math.pi * k * number / N
+            face.text(1.22 * math.sin(angle), 1.22 * math.cos(angle), number, ha="center", va="center", color=GREY)
         face.set_title("once round" if k == 1 else f"{k} times round", loc="center")
     for face in faces.flat:
         face.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")

@@ -9,14 +9,11 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from .style import (
-    BLUE,
     GREY,
     INK,
     LAYER_COLOURS,
     LEFT_OUT,
-    PALE,
     ROLES,
-    VERMILION,
     WIDTH,
     box,
     name_cells,
@@ -119,59 +116,6 @@ def algorithm(
         write(-0.6, y, words, colour, ha="right")
     axes.set(xlim=(-2.4, last + 0.6), ylim=(mlp - 1.9, tokens + 0.9))
     axes.axis("off")
-    return figure
-
-
-def spectra(
-    shares: dict[str, Sequence[float]], marked: Sequence[int], control: dict[str, Sequence[float]] | None = None
-) -> Figure:
-    """Draw spectra (K + 1,) one above the other: marked frequencies in colour with their names, a control as a grey line."""
-    figure, panels = plt.subplots(len(shares), 1, figsize=(WIDTH, 1.15 * len(shares) + 0.45), sharex=True, squeeze=False)
-    for axes, (name, heights) in zip(panels[:, 0], shares.items()):
-        k = np.arange(len(heights))
-        axes.bar(k, heights, color=[BLUE if each in marked else PALE for each in k], width=0.75)
-        for each in marked:
-            beside = "right" if each + 1 in marked else "left" if each - 1 in marked else "center"
-            axes.text(each, heights[each] + 0.003, each, ha=beside, va="bottom")
-        if name in (control or {}):
-            axes.step(k, control[name], where="mid", color=INK, linewidth=1, linestyle="--")
-        axes.set(title=name, ylabel="share", ylim=(0, 1.2 * max(heights)), xlim=(-0.7, len(heights) - 0.3))
-    panels[-1, 0].set_xlabel("frequency k (0: the constant)")
-    return figure
-
-
-def neuron_grid(pairs: Sequence[tuple[str, Tensor, Tensor]]) -> Figure:
-    """Draw neurons over all (x, y), each above its fit: (title, measured (N, N), fitted (N, N)).  Figure 11."""
-    figure, panels = plt.subplots(2, len(pairs), figsize=(WIDTH, 2 * WIDTH / len(pairs) + 0.2), squeeze=False)
-    for column, (title, measured, fitted) in zip(panels.T, pairs):
-        limit = float(measured.abs().max())
-        for axes, values in zip(column, (measured, fitted)):
-            axes.imshow(np.asarray(values), cmap="RdBu_r", vmin=-limit, vmax=limit, origin="lower")
-            axes.set(xticks=[], yticks=[])
-        column[0].set_title(title, loc="center")
-    for axes, words in zip(panels[:, 0], ("neuron", "fit")):
-        axes.set_ylabel(words)
-    return figure
-
-
-def interference(parts: dict[int, Sequence[float]], total: Sequence[float], answer: int) -> Figure:
-    """Draw the logit over q as one wave a frequency, one below the other on one scale, and their sum beneath."""
-    figure, (top, bottom) = plt.subplots(2, 1, figsize=(WIDTH, 4.1), sharex=True, height_ratios=(2.6, 1))
-    parts, total = {k: np.asarray(wave) for k, wave in parts.items()}, np.asarray(total)
-    height = 1.15 * 2 * max(np.abs(wave).max() for wave in parts.values())
-    q = np.arange(len(total))
-    for place, (k, wave) in enumerate(parts.items()):
-        base = -place * height
-        top.axhline(base, color="0.85", linewidth=0.7)
-        top.plot(q, wave + base, color=BLUE, linewidth=1.2)
-        top.plot(answer, wave[answer] + base, "o", color=VERMILION, markersize=4)
-        top.text(-1, base, f"k = {k}", ha="right", va="center")
-    top.set(yticks=[], title="the part of each frequency, all on one scale")
-    top.spines["left"].set_visible(False)
-    bottom.bar(q, total, color=[PALE if each != answer else VERMILION for each in q], width=0.75)
-    bottom.set(title="the logit", xlabel="answer q", ylabel="logit", xlim=(-0.8, len(q) - 0.2))
-    for axes in (top, bottom):
-        axes.axvline(answer, color=VERMILION, linewidth=0.8, linestyle="--", zorder=0)
     return figure
 
 
