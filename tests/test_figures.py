@@ -185,14 +185,6 @@ def test_accuracies_stand_in_a_panel_for_each_kind_with_phases_levels_and_other_
 # part II, Read
 
 
-def test_a_table_of_scores_frames_its_regions():
-    scores = torch.arange(6.0).view(2, 3)
-    axes = figures.score_table(scores, ["a", "="], ["numbers", "0", "1"], {"A": (1, 1, 3)}).axes[0]
-    (box,) = axes.patches
-    assert np.array_equal(axes.images[0].get_array(), scores) and axes.yaxis_inverted()
-    assert box.get_bbox().extents.tolist() == [0.5, 0.5, 2.5, 1.5] and words(axes) == ["A"]
-
-
 def test_a_block_of_scores_rings_the_largest_of_each_row_and_leaves_masked_ones_empty():
     scores = torch.tensor([[1.0, -2.0, -torch.inf], [0.5, 3.0, 0.25], [-torch.inf] * 3])
     axes = figures.score_block(scores, "abc", 2, "row", "column").axes[0]

@@ -108,21 +108,6 @@ def test_gapped_problems():
             scores.gapped(task, *wrong)
 
 
-def test_headed_sequences(case):
-    task, kinds = case[0], ["number", "PAD", "variable"]
-    tokens = scores.headed(task, kinds, 4)
-    assert tokens.shape == (task.n_numbers, task.length) and task.check(tokens) is tokens
-    for number, row in enumerate(tokens.tolist()):
-        assert row[0] == row[2] == task.pad and row[4] == number
-        assert row[1] < task.n_numbers and task.first_variable <= row[3]
-        assert row[5 : task.room] == [task.pad] * (task.room - 5)
-        assert row[task.room] == task.plus and row[task.last] == task.equal
-    assert len(set(tokens[:, 1].tolist())) > 1 and len(set(tokens[:, 3].tolist())) > 1
-    for wrong in ((kinds, 2), (kinds, task.room), (["plus"], 4)):
-        with pytest.raises(ValueError, match="before a number"):
-            scores.headed(task, *wrong)
-
-
 def test_leads_of_asked_problem_by_problem(case):
     task, weights, tokens = case
     terms, found = layer_2_terms(weights, tokens), []
@@ -136,30 +121,6 @@ def test_leads_of_asked_problem_by_problem(case):
     assert len(found) > 5
     torch.testing.assert_close(scores.leads_of_asked(weights, tokens), torch.stack(found))
     assert scores.lead(terms, task.value_positions(tokens)[:, 0], torch.zeros_like(tokens)).isnan().all()
-
-
-def test_preferences_of_equal_score_by_score(case):
-    task, w, tokens = case
-    found, moved = scores.preferences_of_equal(w, tokens), w.W_E @ OV(w, 1)
-    seen = trace(w, tokens)
-    own, read = w.W_E[task.equal] + w.W_pos[task.last], seen.attn_out[:, 0, task.last]
-
-    def score(query, key):
-        return float(query @ w.W_Q[1] @ w.W_K[1].T @ key) / math.sqrt(w.W_Q.shape[-1])
-
-    def mean(values):
-        values = list(values)
-        return sum(values) / len(values)
-
-    numbers, variables = range(task.n_numbers), range(task.first_variable, task.d_vocab)
-    operands, assigned = (task.left, task.right), range(1, task.room)
-    expected = [mean(score(own, w.W_pos[j]) for j in operands), mean(score(own, w.W_pos[j]) for j in assigned)]
-    expected += [mean(score(each, w.W_pos[j]) for each in read for j in places) for places in (operands, assigned)]
-    expected += [mean(score(own, w.W_E[t]) for t in kind) for kind in (numbers, variables)]
-    expected += [mean(score(own, moved[t]) for t in variables), mean(score(moved[t], w.W_E[t]) for t in numbers)]
-    expected += [mean(score(moved[t], w.W_E[u]) for t in numbers for u in numbers if t != u)]
-    assert list(found.values()) == pytest.approx(expected)
-    assert list(found)[1] == f"key at 1 to {task.room - 1}" and list(found)[7] == "value read, same value at key"
 
 
 def test_flattened_keeps_the_mean_and_drops_the_choice(case):

@@ -5,7 +5,6 @@ into sources in layer 2 (`circuits.layer_2_terms`).  A change is added to the sc
 that is made constant over the keys is out of the choice, since the softmax forgets what is the same for all keys.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -135,24 +134,6 @@ def gapped(task: Task, place: int, back: int, rival: str = "PAD", at: int = 1) -
     return tokens
 
 
-def headed(task: Task, kinds: Sequence[str], place: int) -> Tensor:
-    """Sequences (N, length): each number once at `place`, and before it tokens of some kinds, in their order; PADs elsewhere.
-
-    The kinds are "PAD", "number" and "variable"; from sequence to sequence the tokens change.  ValueError for what does
-    not fit.
-    """
-    if not len(kinds) <= place < task.room or set(kinds) - {"PAD", "number", "variable"}:
-        raise ValueError(f"{', '.join(kinds)} cannot stand before a number at {place}")
-    N, V, number = task.n_numbers, task.n_variables, torch.arange(task.n_numbers)
-    tokens = torch.full((N, task.length), task.pad)
-    tokens[:, task.room], tokens[:, task.last] = task.plus, task.equal
-    tokens[:, task.left], tokens[:, task.right], tokens[:, place] = task.first_variable, 0, number
-    for at, kind in enumerate(kinds, start=place - len(kinds)):
-        if kind != "PAD":
-            tokens[:, at] = task.first_variable + (number + at) % V if kind == "variable" else (3 * number + at) % N
-    return tokens
-
-
 def lead(terms: Tensor, target: Tensor, rivals: Tensor) -> Tensor:
     """By how much each term (batch, ..., key) at the target key (batch,) exceeds its mean over rivals (batch, key).
 
@@ -177,29 +158,6 @@ def leads_of_asked(weights: Weights, tokens: Tensor) -> Tensor:
         here = (tokens[:, at] >= task.first_variable) & rivals.any(1)
         found.append(lead(terms[here], places[here, side], rivals[here]))
     return torch.cat(found)
-
-
-def preferences_of_equal(weights: Weights, tokens: Tensor) -> dict[str, float]:
-    """Mean layer-2 scores of `=` for what a key can be or hold: by its own token and position, and by what it has read.
-
-    Rows that begin with *read* are scored by what layer 1 adds at `=`, on average over the problems; those that begin with
-    *value read* by a number that layer 1 moved; all others by the token and position of `=`.
-    """
-    task, w, N, V = weights.task, weights, weights.task.n_numbers, weights.task.n_variables
-    QK2, moved = QK(w, 2), w.W_E @ OV(w, 1)
-    own, read = w.W_E[task.equal] + w.W_pos[task.last], trace(w, task.check(tokens)).attn_out[:, 0, task.last].mean(0)
-    operands, assigned = [task.left, task.right], slice(1, task.room)
-    found = {}
-    for words, query in (("", own), ("read, ", read)):
-        found[f"{words}key at {task.left}, {task.right}"] = w.W_pos[operands] @ (query @ QK2)
-        found[f"{words}key at 1 to {task.room - 1}"] = w.W_pos[assigned] @ (query @ QK2)
-    found["key is a number"] = w.W_E[:N] @ (own @ QK2)
-    found["key is a variable"] = w.W_E[-V:] @ (own @ QK2)
-    found["key holds a variable's name"] = moved[-V:] @ (own @ QK2)
-    by_value, same = moved[:N] @ QK2 @ w.W_E[:N].T, torch.eye(N, dtype=torch.bool, device=moved.device)
-    found["value read, same value at key"] = by_value[same]
-    found["value read, other value at key"] = by_value[~same]
-    return {words: scores.mean().item() for words, scores in found.items()}
 
 
 def flattened(term: Tensor, keys: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ _CHECKS = {
     "chapter_05": "assigned_twice blurred breaks same_variable",
     "chapter_06": "alone control_levels from_positions proof_applies sharing",
     "chapter_07": "ahead_by moved_on singles_out weighted",
-    "chapter_08": "flat_restored same_head separating with_directions",
+    "chapter_08": "flat_restored same_head separated with_directions",
     "chapter_09": "closed instead needed rival swapped",
     "chapter_10": "cheaper_network lead mass_without_mark share_of_previous uneven_answer",
     "chapter_11": "basin_depth by_exclusion one_lever",

@@ -1,8 +1,5 @@
 """The checks of chapter 8, Variable binding."""
 
-import random
-from itertools import product
-
 import torch
 
 from ..task import STUDY
@@ -35,49 +32,23 @@ def same_head(answer) -> None:
             expect(given == truth, f"{words}: it says {given}; it should say {truth}")
 
 
-KINDS = ("PAD", "number", "variable")
-
-
-def _named(kinds: list[str], worth: dict[str, float], position: list[float]) -> tuple[tuple[int, int, int], float]:
-    """The keys that the three accounts of exercise 8.2 name, and the lead of the largest sum; 0 where two are the same."""
-    sums = [worth[kind] + at for kind, at in zip([*kinds, "number"], position, strict=True)]
-    second, top = sorted(range(len(sums)), key=sums.__getitem__)[-2:]
-    named = len(kinds) - 1, max(i for i, kind in enumerate(kinds) if kind == "variable"), top
-    return named, (sums[top] - sums[second]) * (len(set(named)) == 3)
-
-
-@foretold("the runs in which there is none, by their seeds", (0, 6))
-def separating(answer) -> None:
-    """Exercise 8.2: `answer(worth, position)` is the list of kinds on which three accounts name three keys, most clearly."""
-    draws = random.Random(8)
-    cases = [({"PAD": 0.0, "number": -3.0, "variable": 3.0}, [0.0, 2.0, 4.0, 6.0, 3.0])]
-    for _ in range(39):
-        n, slope = draws.randint(2, 5), draws.choice((0.5, 1.0, 2.0))
-        position = [slope * i + draws.gauss(0, 0.7) for i in range(n + 1)]
-        cases.append((dict(zip(KINDS, (draws.gauss(0, 0.3), draws.gauss(-2, 0.5), draws.gauss(3, 1)))), position))
-    for worth, position in cases:
-        n, itself = len(position) - 1, "the number itself, which is a key as well, the last, has the largest sum"
-        lists = [kinds for kinds in product(KINDS, repeat=n) if "variable" in kinds]
-        best = max(lists, key=lambda kinds: _named(kinds, worth, position)[1])  # noqa: B023
-        (*_, top), margin = _named(best, worth, position)
-        given = list(answer(dict(worth), torch.tensor(position, dtype=torch.float64)))
-        shown = {kind: round(value, 2) for kind, value in worth.items()}
-        where = f"for {n} keys, worth {shown} and position {[round(at, 2) for at in position]} it"
-        words = f"{where} finds no list; there is one that leads by {margin:.2f}"
-        expect(given or not margin, words + hint(given, {itself: top == n}))
-        if not given:
-            continue
-        where = f"{where} gives {given}"
-        right = len(given) == n and set(given) <= set(KINDS) and "variable" in given
-        expect(right, f"{where}; it should be {n} kinds, one for each key before the number, with a variable")
-        (previous, latest, top), lead = _named(given, worth, position)
-        words = f"{where}: previous position names {previous}, latest variable {latest}, largest sum {top}"
-        expect(lead, words + hint(given, {itself: top == n}))
-        words = f"{where}, where the sum leads by {lead:.2f}; one leads by {margin:.2f}"
-        forgotten = [_named(kinds, worth, [*position[:-1], -1e9])[1] for kinds in (given, *lists)]
-        if forgotten[0] > max(forgotten) - 1e-6:
-            words += "; it is the best list if one forgets the number itself, which is a key as well, the last"
-        expect(lead > margin - 1e-6, words)
+@foretold("the gap from which on most numbers no longer attend most to their letter, in most runs", 2)
+def separated(answer) -> None:
+    """Exercise 8.2: `answer(gap)` has each number once at position 8, its letter gap + 1 positions before it, and PADs beside."""
+    N, length, number = STUDY.n_numbers, STUDY.length, 8
+    for gap in (0, 1, 2, 5, 7):
+        given, letter = as_tensor(answer(gap), (N, length), f"the tokens for gap {gap}"), number - 1 - gap
+        first = STUDY.names(given[0].long())
+        text = f"for gap {gap}, the first row is {' '.join(first)}"
+        expect((given[:, number].sort().values == torch.arange(N)).all(), f"{text}; position 8 should hold each number once")
+        expect((given[:, letter] >= STUDY.first_variable).all(), f"{text}; position {letter} should hold a letter")
+        pads = [place for place in range(STUDY.room) if place not in (letter, number)]
+        expect((given[:, pads] == STUDY.pad).all(), f"{text}; all other of the first twelve should be PAD")
+        expect((given[:, STUDY.room] == STUDY.plus).all(), f"{text}; + stands at position {STUDY.room}")
+        expect((given[:, STUDY.last] == STUDY.equal).all(), f"{text}; = stands at position {STUDY.last}")
+        asked = given[:, [STUDY.left, STUDY.right]].sort(1).values
+        right = (asked[:, 1] == given[:, letter]) & (asked[:, 0] < N)
+        expect(right.all(), f"{text}; the question should be for the letter plus a number")
 
 
 @foretold("the deletion that repairs k most", "rest · name")

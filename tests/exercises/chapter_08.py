@@ -2,6 +2,11 @@
 
 import torch
 
+from assign_add_lib.analysis import scores
+from assign_add_lib.task import STUDY
+
+NAMES = {"lookup": scores, "task": STUDY, "torch": torch}
+
 
 def by_attention(one, other):
     """Another right answer to exercise 8.1: whether the attention is the same."""
@@ -14,7 +19,6 @@ def strongest(scores):
     return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).argmax(1)
 
 
-SECOND = "sorted(sums)[:-3:-1]"
 CHANGE, SHIFT = "return flat", "(was.logit() - now.logit())[:, None] * keys"
 
 MISTAKES = [
@@ -30,13 +34,13 @@ MISTAKES = [
     ("same_head", (".tril()", ""), "another future"),
     ("same_head", ("difference - constant", "difference"), "the softmax forgets"),
     ("same_head", ("1e-6", "3"), "it should say False"),
-    ("separating", ('[*kinds, "number"]', "kinds"), "which is a key as well"),
-    ("separating", ("latest = max", "latest = min"), "latest variable"),
-    ("separating", (" and first - second > lead", ""), "one leads by"),
-    # the number itself is forgotten where it is second
-    ("separating", (SECOND, "max(sums), sorted(sums[:-1])[-1 - (sums[-1] < max(sums))]"), "if one forgets the number itself"),
-    ("separating", lambda worth, position: [], "it finds no list"),
-    ("separating", lambda worth, position: ["PAD"] * (len(position) - 1), "with a variable"),
+    ("separated", ("7 - gap", "8 - gap"), "position 8 should hold each number once"),
+    ("separated", ("7 - gap", "6 - gap"), "should hold a letter"),
+    ("separated", ("torch.arange(59)", "17"), "each number once"),
+    ("separated", ("task.pad", "0"), "should be PAD"),
+    ("separated", ("task.plus, task.token", "task.equal, task.token"), "+ stands at"),
+    ("separated", ("19, task.equal", "19, task.plus"), "= stands at"),
+    ("separated", ("19, task.equal", 'task.token("b"), task.equal'), "letter plus a number"),
     ("flat_restored", (" + " + SHIFT, ""), "the constant is missing"),
     ("flat_restored", ("was.logit() - now.logit()", "(was / now).log()"), "multiplies the odds"),
     ("flat_restored", ("was.logit() - now.logit()", "now.logit() - was.logit()"), "the wrong sign"),
@@ -49,4 +53,15 @@ MISTAKES = [
     ("with_directions", ("V[:r]", "V.T[:r]"), "on their sides"),
 ]
 
-RIGHT = [("same_head", by_attention)]
+
+def asked_on_the_right(gap):
+    """Another right answer to exercise 8.2, as lists: another letter, to the right of the +, and numbers downwards."""
+    rows = []
+    for number in range(58, -1, -1):
+        row = [STUDY.pad] * 12 + [STUDY.plus, number, STUDY.token("c"), STUDY.equal]
+        row[8], row[7 - gap] = number, STUDY.token("c")
+        rows.append(row)
+    return rows
+
+
+RIGHT = [("same_head", by_attention), ("separated", asked_on_the_right)]

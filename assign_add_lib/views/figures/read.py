@@ -21,24 +21,6 @@ from .style import (
 )
 
 
-def score_table(
-    scores: Tensor, queries: Sequence[str], keys: Sequence[str], regions: Mapping[str, tuple[int, int, int]], limit: float = 8
-) -> Figure:
-    """Draw scores (queries, keys) as cells of one size, and named regions (row, first column, end) framed.  Figure 6."""
-    figure, axes = plt.subplots(figsize=(WIDTH, 1.9))
-    axes.imshow(scores.numpy(), cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
-    name_cells(axes, keys, queries)
-    for label in axes.get_xticklabels():
-        label.set_rotation(90 * (len(label.get_text()) > 2))
-    for name, (row, first, end) in regions.items():
-        corner = first - 0.5, row - 0.5
-        axes.add_patch(plt.Rectangle(corner, end - first, 1, fill=False, edgecolor=INK, linewidth=2, clip_on=False, zorder=3))
-        around = {"facecolor": ROLES["+"], "edgecolor": INK, "pad": 1}
-        axes.text(*corner, name, ha="center", va="center", fontweight="bold", bbox=around, zorder=4)
-    axes.set(xlabel="key (what is read)", ylabel="query (reads)")
-    return figure
-
-
 def score_block(scores: Tensor, names: Sequence, limit: float, query: str = "query", key: str = "key") -> Figure:
     """Draw a square block of scores with their values, without decimals; the largest of each row is ringed, masked ones grey.
 
