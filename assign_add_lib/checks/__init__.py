@@ -8,7 +8,7 @@ print it.  The module is imported when its first check is asked for.
 from importlib import import_module
 
 _CHECKS = {
-    "chapter_01": "informed may_train numbers_to_add one_look_score tenth_set",
+    "chapter_01": "informed numbers_to_add one_look_score tenth_set",
     "chapter_02": "normalised_scores turned typical_score without_layer_2_attention",
     "chapter_03": "break_even first_step informed_score loss phase_starts",
     "chapter_04": "blame calibration_error evidence renamed standardised",
