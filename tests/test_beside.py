@@ -40,23 +40,6 @@ def test_rows_of_a_chapter():
     assert 'href="#counting"' in linked(table, "05_attention").data
 
 
-INTRO = Path(__file__).parent.parent / "intro.md"
-
-
-def test_the_introduction_has_the_numbers_of_the_board():
-    section = INTRO.read_text("utf-8").partition("## The study's numbers and ours")[2].partition("\n## ")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| ")]
-    board, shown = load_board(), {row[0]: row[1:] for row in rows[1:]}
-    assert len(shown) == len(rows) - 1 >= 8
-    for words, (theirs, ours, link) in shown.items():
-        name, measured = re.fullmatch(r"\*\*(.+?)\*\*: (.+)", words).groups()
-        page = board.loc[name, "where"].partition(": ")[0]
-        told = beside_the_study(page, board).loc[name]
-        assert measured == told["measured"]
-        assert (theirs, ours) == (told["the study"], told["ours"]), name
-        assert re.fullmatch(rf"\[[^]]+\]\(chapters/{page}\.ipynb\)", link), name
-
-
 @pytest.mark.parametrize("where", sorted(set(load_board().get("where", pd.Series(dtype=str))) - {""}))
 def test_where_is_a_heading_of_the_book(where):
     page, _, heading = where.partition(": ")

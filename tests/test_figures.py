@@ -21,14 +21,6 @@ def key(figure):
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
-def test_algorithm_draws_every_arrow_and_word():
-    names, ways = ["b", "17", "PAD", "+", "b", "19", "="], {1: "by name", 5: "by place"}
-    axes = figures.algorithm(names, [(1, 0), (6, 4), (6, 5)], [(6, 1), (6, 5)], {1: "of b"}, ways, "17 + 19", "36").axes[0]
-    assert {"of b", "17 + 19", "36", "by name", "by place"} <= set(words(axes)) and words(axes).count("17") == 2
-    assert len([text for text in axes.texts if getattr(text, "arrow_patch", None)]) == 3 + 2 + 2
-    assert "PAD" not in words(axes) and [word for word in words(axes) if word in list("0123456")] == list("013456")
-
-
 # runs as dots
 
 

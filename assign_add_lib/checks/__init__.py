@@ -8,7 +8,7 @@ print it.  The module is imported when its first check is asked for.
 from importlib import import_module
 
 _CHECKS = {
-    "chapter_01": "informed may_train numbers_to_add one_look_score tenth_set",
+    "chapter_01": "informed numbers_to_add one_look_score tenth_set",
     "chapter_02": "normalised_scores put_back turned typical_score",
     "chapter_03": "first_step informed_score phase_starts share_of_half",
     "chapter_04": "both_or_none evidence renamed",

@@ -8,7 +8,7 @@ from statistics import fmean
 import torch
 
 from ..task import STUDY, Problem, Split
-from .common import as_parts, as_tensor, as_truth, expect, expect_close, expect_number, foretold, kept_out, random_problems
+from .common import as_parts, as_tensor, expect, expect_close, expect_number, foretold, kept_out, random_problems
 
 
 def numbers_to_add(answer) -> None:
@@ -21,17 +21,6 @@ def numbers_to_add(answer) -> None:
         expect_close(pair, truth, words, 0, {"the left operand comes first": truth[::-1]})
 
 
-def may_train(answer) -> None:
-    """Exercise 1.2: `answer(problem, train_pairs)` says whether training may ask a problem."""
-    split = Split.draw(seed=random.randrange(2**31))
-    for problem in random_problems(200)[0]:
-        pair, place = kept_out(problem, split)
-        words = f"training may ask {problem}: {problem.values} is a training pair and no variable is out of place"
-        if why := pair or place:
-            words = f"{problem} {why}, so training never asks it"
-        expect(as_truth(answer(problem, split.train_pairs)) != bool(why), words)
-
-
 def _one_look(N: float, m: int) -> float:
     """By going through every number of assignments, every place asked for, and every place picked where that is not the last."""
     looks = [[place in (pick, n - 1) or 1 / N for place in range(n) for pick in range(n - 1 or 1)] for n in range(1, m + 1)]
@@ -40,7 +29,7 @@ def _one_look(N: float, m: int) -> float:
 
 @foretold("the score for 59 numbers and up to 6 assignments", lambda answer: answer(59, 6))
 def one_look_score(answer) -> None:
-    """Exercise 1.3: `answer(N, m)` is the expected 1-var accuracy of a solver that reads only the last assignment."""
+    """Exercise 1.2: `answer(N, m)` is the expected 1-var accuracy of a solver that reads only the last assignment."""
     for _ in range(20):
         N, m = random.randint(3, 200), random.randint(2, 12)
         wrong = {
@@ -52,7 +41,7 @@ def one_look_score(answer) -> None:
 
 @foretold("the score on 1-var add-restricted", 0.21)
 def informed(answer) -> None:
-    """Exercise 1.4: `answer(tokens, train_pairs)` chooses among assigned numbers whose pair training may add."""
+    """Exercise 1.3: `answer(tokens, train_pairs)` chooses among assigned numbers whose pair training may add."""
     split, N = Split.draw(seed=random.randrange(2**31)), STUDY.n_numbers
     problems, batch = random_problems(60, "1-var left", "1-var right")
     given = as_tensor(answer(batch, split.train_pairs), (len(batch), N))
@@ -66,7 +55,7 @@ def informed(answer) -> None:
 
 
 def tenth_set(answer) -> None:
-    """Exercise 1.5: `answer(split, size)` gives problems that training never asks and that no evaluation set can hold."""
+    """Exercise 1.4: `answer(split, size)` gives problems that training never asks and that no evaluation set can hold."""
     split, size = Split.draw(seed=random.randrange(2**31)), random.randint(100, 200)
     tokens, answers = as_parts(answer(split, size), 2, "it should return two things: the tokens, and the answers")
     tokens, looked_past = as_tensor(tokens, (size, STUDY.length), "the tokens"), []

@@ -38,7 +38,8 @@ def test_what_chapter_1_says_of_its_example_holds():
     for variable in "defghijkl":
         assert said_of(30000, text.format(19), {13: variable})[0].argmax() == 38
         assert variable in "hfk" or said_of(30000, text.format(5), {13: variable})[0].argmax() != 10
-    assert said_of(30000, text.format(19), {13: "d"})[0][38] > 0.99
+    assert said_of(30000, text.format(19), {13: "d"})[0][38] > 0.99 and said_of(30000, text.format(5), {13: "d"})[0].argmax() == 6
+    assert [int(said_of(30000, f"c=7, b={b}, a=50, b+19=?")[0].argmax()) for b in (17, 27)] == [36, 46]
 
 
 def test_what_chapter_3_says_of_its_example_holds():

@@ -100,44 +100,54 @@ assert libc.open({bytes(OUTSIDE)!r}, os.O_WRONLY | os.O_CREAT, 0o644) < 0, "it w
 assert {landlock.version()} < 6 or libc.kill(os.getppid(), 23) < 0, "it sent a signal"
 raise ValueError("the system forbids both")"""
 
-# file, the functions in it that are not right, further cells; the points of its five checks, and words of its reason
+# file, the functions in it that are not right, further cells; the points of its four checks, and words of its reason
 CASES = {
-    "good": ({}, [], "11111", ""),
-    "partly": ({"one_look_score": WRONG, "informed": "# Later"}, [], "11001", ""),
-    "wrong": (WRONG_ALL, [], "00000", ""),
-    "blank": (BLANK, [], "00000", ""),
-    "crashing": ({"one_look_score": "def one_look_score(N, m):\n    return 1 / 0"}, ["1 / 0"], "11011", "ZeroDivisionError"),
-    "exits": ({}, ["import os\nos._exit(0)"], "11111", "it ended the process"),
-    "exits-in-a-check": ({"may_train": "def may_train(*_):\n    import os\n    os._exit(0)"}, [], "10111", "1.2: it ended"),
-    "kills-itself": ({}, ["import ctypes\nctypes.string_at(0)"], "11111", "SIGSEGV"),
-    "hungry": ({}, ["lots = [bytearray(2**26) for _ in range(10**4)]"], "11111", "MemoryError"),
-    "talkative": ({}, ["while True:\n    print('again' * 10**4)"], "11111", "printed or wrote more than 1 MiB"),
-    "rewrites-in-memory": (WRONG_ALL, [REWRITE], "00000", "replaces assign_add_lib.checks"),
-    "rewrites-on-disk": (BLANK, [REWRITE_FILE], "00000", "writes outside its folder"),
-    "writes-outside": ({}, [f"open({str(OUTSIDE)!r}, 'w')"], "11111", "writes outside its folder"),
-    "removes-outside": ({}, ["import os, assign_add_lib as a\nos.remove(a.__file__)"], "11111", "changes files outside"),
-    "starts-programs": ({}, [f"import os\nos.system('touch {OUTSIDE}')"], "11111", "starts or ends other programs"),
-    "asks-the-network": ({}, ["import urllib.request as u\nu.urlopen('http://127.0.0.1:9')"], "11111", "the network"),
-    "forges": (BLANK, [forging('pickle.dumps((("returned", True), {}))')], "00000", "cannot be read"),
-    "forges-well": (BLANK, [forging('channel.answer(("returned", True))')], "00000", "returned"),
-    "odd-answer": ({"may_train": "def may_train(*_):\n    return Odd()"}, ["class Odd:\n    pass"], "10111", "a cells.Odd"),
-    "copied": ({"may_train": FIRST.exercises[1].solution}, [], "11111", "as in the book, word for word: 1.2"),
-    "huge-answer": ({"informed": "def informed(*_):\n    return torch.zeros(1).expand(2**40)"}, [], "11101", "64 MiB"),
+    "good": ({}, [], "1111", ""),
+    "partly": ({"one_look_score": WRONG, "informed": "# Later"}, [], "1001", ""),
+    "wrong": (WRONG_ALL, [], "0000", ""),
+    "blank": (BLANK, [], "0000", ""),
+    "crashing": ({"one_look_score": "def one_look_score(N, m):\n    return 1 / 0"}, ["1 / 0"], "1011", "ZeroDivisionError"),
+    "exits": ({}, ["import os\nos._exit(0)"], "1111", "it ended the process"),
+    "exits-in-a-check": (
+        {"one_look_score": "def one_look_score(*_):\n    import os\n    os._exit(0)"},
+        [],
+        "1011",
+        "1.2: it ended",
+    ),
+    "kills-itself": ({}, ["import ctypes\nctypes.string_at(0)"], "1111", "SIGSEGV"),
+    "hungry": ({}, ["lots = [bytearray(2**26) for _ in range(10**4)]"], "1111", "MemoryError"),
+    "talkative": ({}, ["while True:\n    print('again' * 10**4)"], "1111", "printed or wrote more than 1 MiB"),
+    "rewrites-in-memory": (WRONG_ALL, [REWRITE], "0000", "replaces assign_add_lib.checks"),
+    "rewrites-on-disk": (BLANK, [REWRITE_FILE], "0000", "writes outside its folder"),
+    "writes-outside": ({}, [f"open({str(OUTSIDE)!r}, 'w')"], "1111", "writes outside its folder"),
+    "removes-outside": ({}, ["import os, assign_add_lib as a\nos.remove(a.__file__)"], "1111", "changes files outside"),
+    "starts-programs": ({}, [f"import os\nos.system('touch {OUTSIDE}')"], "1111", "starts or ends other programs"),
+    "asks-the-network": ({}, ["import urllib.request as u\nu.urlopen('http://127.0.0.1:9')"], "1111", "the network"),
+    "forges": (BLANK, [forging('pickle.dumps((("returned", True), {}))')], "0000", "cannot be read"),
+    "forges-well": (BLANK, [forging('channel.answer(("returned", True))')], "0000", "returned"),
+    "odd-answer": (
+        {"one_look_score": "def one_look_score(*_):\n    return Odd()"},
+        ["class Odd:\n    pass"],
+        "1011",
+        "a cells.Odd",
+    ),
+    "copied": ({"one_look_score": FIRST.exercises[1].solution}, [], "1111", "as in the book, word for word: 1.2"),
+    "huge-answer": ({"informed": "def informed(*_):\n    return torch.zeros(1).expand(2**40)"}, [], "1101", "64 MiB"),
 }
 
 if landlock.version():
-    CASES["writes-by-native-code"] = ({}, [NATIVE], "11111", "the system forbids both")
+    CASES["writes-by-native-code"] = ({}, [NATIVE], "1111", "the system forbids both")
 
 DAMAGED = {  # of files that are no proper notebook of ours: the same
     "cut-off": ("", "it is not JSON"),
     "not-a-notebook": ("", "it is no notebook"),
     "report": ("", "this is no notebook"),
     "other": ("", "no exercise of the book"),
-    "cell-missing": ("11111", "the check of 1.2 is missing"),
-    "check-changed": ("00000", "the check of 1.1 was changed"),
-    "without-metadata": ("11111", ""),
-    "from-colab": ("11111", ""),
-    "from-colab-bare": ("11111", ""),
+    "cell-missing": ("1111", "the check of 1.2 is missing"),
+    "check-changed": ("0000", "the check of 1.1 was changed"),
+    "without-metadata": ("1111", ""),
+    "from-colab": ("1111", ""),
+    "from-colab-bare": ("1111", ""),
 }
 MARKED = ("good", "partly", "exits")  # of the cases above, those that are marked beside them
 NAMED = {"ann": "01_task", "bob": "Copy of 01_task", "eve": "01_task (1)"}  # as browsers and Colab name it, in folders
@@ -219,12 +229,12 @@ def through_colab(notebook, kept):
 
 
 def points(row):
-    return "".join(row[f"exercise {place}"] for place in range(1, 6))
+    return "".join(row[f"exercise {place}"] for place in range(1, 5))
 
 
 @pytest.mark.parametrize("name", [*MARKED, *DAMAGED, *NAMED])
 def test_row(marked, name):
-    *_, wanted, reason = CASES.get(name) or DAMAGED.get(name) or ("11111", "")
+    *_, wanted, reason = CASES.get(name) or DAMAGED.get(name) or ("1111", "")
     row = marked[0][name]
     assert points(row) == wanted and row["chapter"] == ("01_task" if wanted else ""), row["reason"]
     assert reason in row["reason"] if reason else not row["reason"]
@@ -249,24 +259,24 @@ def test_words_wait_for_a_person(marked):
     """What was written is empty in the table until somebody grades it; what was not written has no point already."""
     for name in ("in-words", "from-colab", "from-colab-bare"):
         row = marked[0][name]
-        assert (row["exercise 1, words"], row["total"], row["of"], row["by hand"]) == ("", "5", "10", "5")
+        assert (row["exercise 1, words"], row["total"], row["of"], row["by hand"]) == ("", "4", "8", "4")
     assert marked[0]["good"]["exercise 1, words"] == "0"
 
 
 def test_page_says_what_the_check_said(marked):
     folder = marked[1].with_name("week 1-marks") / "pages"
     page = (folder / "partly-01_task.html").read_text()
-    assert "it gives 0.5000; counting the cases one by one gives" in page and "3 of 10 points" in page
+    assert "it gives 0.5000; counting the cases one by one gives" in page and "2 of 8 points" in page
     assert "the notebook has no function informed" in page
     assert "&lt;b&gt;near&lt;/b&gt;" in (folder / "in-words-01_task.html").read_text()
 
 
 def test_loops_end(release, shell):
     """A loop in a cell costs nothing but the cell, one in a function its exercise."""
-    looping = "def may_train(*_):\n    while True:\n        pass"
-    cells = solved(release, ["while True:\n    pass"], may_train=looping).cells
+    looping = "def one_look_score(*_):\n    while True:\n        pass"
+    cells = solved(release, ["while True:\n    pass"], one_look_score=looping).cells
     verdicts = judge.judge(shell, QUICK["01_task"], cells, 7, Limits(seconds=2, clock=600))
-    assert [said.startswith("Right") for said in verdicts.said.values()] == [True, False, True, True, True]
+    assert [said.startswith("Right") for said in verdicts.said.values()] == [True, False, True, True]
     for where, remark in zip(("cell 2", "1.2"), verdicts.remarks, strict=True):
         assert remark.startswith(f"{where}: it used 2 seconds of a processor")
 
@@ -373,7 +383,7 @@ def test_killed_at_any_moment_it_goes_on(release, laid_out, tmp_path, monkeypatc
 
     monkeypatch.setattr("marking.__main__.judge", None)  # all has been judged
     mark(folder, LIMITS, QUICK)
-    assert [(name, row["total"], row["reason"]) for name, row in rows(folder).items()] == [(name, "5", "") for name in "ab"]
+    assert [(name, row["total"], row["reason"]) for name, row in rows(folder).items()] == [(name, "4", "") for name in "ab"]
     assert not list(folder.with_name("killed-marks").rglob("*.part"))
     with Course(course).api.gradebook as book:
         assert sorted(each.student.id for each in book.assignment_submissions("01_task")) == ["a", "b"]
@@ -404,5 +414,5 @@ def test_assignment_is_the_student_edition(release):
     sources = "\n".join(cell.source for cell in release.cells)
     assert all(each.solution not in sources for each in FIRST.exercises)
     keys = [cell.metadata.nbgrader.grade_id for cell in release.cells if "nbgrader" in cell.metadata]
-    assert keys == [f"exercise-1-{n}{part}" for n in range(1, 6) for part in ("", "-check", "-words")]
-    assert sum(cell.source.startswith(WORDS[:20]) for cell in release.cells) == 5
+    assert keys == [f"exercise-1-{n}{part}" for n in range(1, 5) for part in ("", "-check", "-words")]
+    assert sum(cell.source.startswith(WORDS[:20]) for cell in release.cells) == 4

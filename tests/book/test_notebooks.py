@@ -79,7 +79,7 @@ def test_cells_are_short(code, twin):
     lengths = {cell.id: len(cell.source.splitlines()) for cell in code}
     seen = [lengths[cell.id] for cell in code if not {"remove-cell", "remove-input"} & set(tags(cell))]
     assert max(lengths.values()) <= 25
-    assert median(seen) <= 8 or twin in EVIDENCE  # whose code is folded
+    assert twin in EVIDENCE or median(seen or [0]) <= 8  # whose code is folded
 
 
 def reports(statement, names):

@@ -43,10 +43,6 @@ MISTAKES = [
         "numbers to add",
     ),
     ("numbers_to_add", lambda tokens: tokens[:, 1:12:2].amin(1, keepdim=True).expand(-1, 2), "the two numbers to add are"),
-    ("may_train", ("bool(train_pairs[x, y]) and ", ""), "so training never asks it"),
-    ("may_train", ('("k", "l")', '("a", "b")', 'right not in ("a", "b")', 'right not in ("k", "l")'), "training"),
-    ("may_train", lambda problem, train_pairs: 0.0, "True or False"),
-    ("may_train", ("train_pairs[x, y]) and", "train_pairs[x, y] or train_pairs[y, x]) and"), "held out"),
     ("one_look_score", ("sum(scores) / m", "scores[-1]"), "counting the cases one by one"),
     ("one_look_score", ("/ (n - 1)", "/ n"), "counting the cases one by one"),
     ("informed", ("torch.where(kept.any(1, keepdim=True), kept, assigned)", "kept + 1e-9"), "should share the probability"),
@@ -61,8 +57,6 @@ MISTAKES = [
     ("numbers_to_add", lambda tokens: tokens[:, 13:15], "the two numbers to add are"),  # nothing is looked up
     ("numbers_to_add", ("operands, looked_up)", "operands, looked_up).flip(1)"), "the left operand comes first"),
     ("numbers_to_add", ("operands, looked_up)", "operands, looked_up)[0]"), "shape (2,)"),
-    ("may_train", ("[x, y]", "[y, x]"), "training"),  # which of the two kinds of problems comes first is random
-    ("may_train", (" and sides_allowed", ""), "where training never puts it"),
     ("one_look_score", ("1 / n + (1 - 1 / n) * by_luck", "(1 + (n - 1) / N) / n"), "that is the solver that never looks"),
     ("one_look_score", ("(n - 2) / N", "0"), "with probability 1/N"),
     ("tenth_set", ("new_forms.double(), split.held_out_pairs", "asked.double(), split.train_pairs"), "training may ask"),

@@ -5,7 +5,7 @@ from functools import partial
 
 from .branches import alone, aside, imposed, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import causal, companion, histories, history_again, laboratory, numbers_known, plain_rows, tuned
-from .pictures import introduction, pictures
+from .pictures import pictures
 from .published import SOURCE, published
 from .recipe import Recipe
 from .runs import metrics, seeds, ship, sweeps
@@ -16,7 +16,7 @@ SHARES = "0.06,0.1,0.15,0.19,0.22,0.25,0.28,0.31,0.34,0.37"
 MORE_SHARES = "0.4,0.46,0.5,0.55,0.62,0.78,0.85,0.92,0.99"
 RS = "0.01,0.02,0.03,0.045,0.06,0.08,0.1,0.13,0.17,0.22,0.3,0.37,0.45,0.52,0.6,0.7,0.8,0.9,0.99"
 SPARSE = "--log-every 1000 --checkpoint-every 30000"
-PICTURES = ("problem", "algorithm", "attention", "three-phases", "card")
+PICTURES = ("problem", "attention", "three-phases", "card")
 STEPS_42 = [0, 400, 600, 1000, 1500, 1900, *range(2100, 2501, 100), 2700, 3000, 5000, 8000, 8900, 9100, 9300, 9900]
 STEPS_42 += [10000, 10500, 11000, 11300, *range(11500, 11701, 100), 11900, 15000, 20000, 30000]
 STEPS_0 = [0, 2000, 3800, *range(4000, 4201, 100), 4500, 6000, 8800, 8900, 30000]
@@ -204,9 +204,8 @@ TABLE = [
         ["runs"],
         1,
         [pictures],
-        "of the README, the introduction, links",
+        "of the README, lecturers' pages, links",
     ),
-    Recipe("introduction", ["intro.md"], ["scoreboard"], 0, [introduction], "the table of the study's numbers beside ours"),
     Recipe("speeds", [], [], 2, ["bench"], "of a training step"),
     Recipe("page-speeds", [], [], 100, ["tools/bench/page_speed.py"], "of the built book, on a machine that does nothing else"),
 ]

@@ -5,7 +5,7 @@ from .elsewhere import ANSWER_LOOKS, computation_graph, one_round, share_panels
 from .learn import block_matrix, held, vote_grids
 from .moving import badges, bench, boards, by_kind, clocks, fallen, film, flow, growth, head, look_up_peak, pairs, wall
 from .phases import loss_by_lever, place_maps, release_panels
-from .read import algorithm, patch_maps, score_block
+from .read import patch_maps, score_block
 from .runs import run_curves, run_dots
 from .style import (
     BLUE,
