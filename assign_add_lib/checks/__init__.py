@@ -13,7 +13,7 @@ _CHECKS = {
     "chapter_03": "break_even first_step informed_score loss phase_starts",
     "chapter_04": "blame calibration_error evidence renamed standardised",
     "chapter_05": "assigned_twice blurred breaks same_variable",
-    "chapter_06": "alone control_levels from_positions proof_applies sharing",
+    "chapter_06": "alone points proof_applies sharing",
     "chapter_07": "one_face rote singles_out sparing weighted",
     "chapter_08": "flat_restored same_head separating with_directions",
     "chapter_09": "closed instead needed rival swapped",
