@@ -13,7 +13,7 @@ _CHECKS = {
     "chapter_03": "first_step informed_score phase_starts share_of_half",
     "chapter_04": "both_or_none evidence renamed",
     "chapter_05": "assigned_twice blurred breaks same_variable",
-    "chapter_06": "alone control_levels from_positions proof_applies sharing",
+    "chapter_06": "alone points proof_applies sharing",
     "chapter_07": "ahead_by moved_on singles_out weighted",
     "chapter_08": "flat_restored same_head separated with_directions",
     "chapter_09": "closed instead needed rival swapped",

@@ -6,28 +6,9 @@ import torch
 from torch import Tensor
 from torch import cosine_similarity as cosine
 
-from ..model import Weights, trace
+from ..model import Weights
 from ..task import STUDY
-from .common import as_number, as_parts, as_tensor, as_truth, expect, expect_close, expect_number, foretold, random_problems
-
-
-def control_levels(answer) -> None:
-    """Exercise 6.1: `answer(a, b)` is the expected cosine of vectors of another pair, and of one with the same x."""
-    for n in (5, 6, 7):
-        a, b = (torch.randn(n, n, 4, dtype=torch.float64) + torch.randn(n, 1, 4) + torch.randn(1, n, 4) for _ in range(2))
-        b = 3 * b
-        another, same_x = as_parts(answer(a, b), 2, "it should return two things: for another pair, and for the same x")
-        lengths = (a.square().sum(2).mean() * b.square().sum(2).mean()).sqrt()
-        dots = torch.einsum("xyd,uvd->xyuv", a, b) / lengths  # every vector of a with every one of b
-        any_two, same_row, same_column = dots.mean(), dots.diagonal(0, 0, 2).mean(), dots.diagonal(0, 1, 3).mean()
-        wrong = {
-            "you divide by the two lengths twice": any_two / lengths,
-            "that is the mean dot product; divide by both lengths": any_two * lengths,
-        }
-        told = "the mean dot product over all {}, divided by the root mean square lengths of both tables, is"
-        expect_number(another, any_two, "another pair", told.format("pairs of vectors"), 1e-6, wrong)
-        wrong = {"these are pairs that share y, the column; they should share x, the row": same_column}
-        expect_number(same_x, same_row, "the same x", told.format("two vectors of the same row"), 1e-6, wrong)
+from .common import as_number, as_parts, as_tensor, as_truth, expect, expect_close, foretold
 
 
 def _bare(weights: Weights, neurons: Tensor, skipped: Tensor | float = 0.0) -> Tensor:
@@ -36,7 +17,7 @@ def _bare(weights: Weights, neurons: Tensor, skipped: Tensor | float = 0.0) -> T
 
 @foretold("how many of 59 numbers get the answer 2x for c = -1", 58)
 def alone(answer) -> None:
-    """Exercise 6.2: `answer(weights, c)` is what the bare circuit answers for c times each number by itself, (N,)."""
+    """Exercise 6.1: `answer(weights, c)` is what the bare circuit answers for c times each number by itself, (N,)."""
     for c in (1.0, 2.5, -1.0, -0.5):
         weights = Weights.init(seed=random.randrange(2**31), d_model=24, d_mlp=30).to(torch.float64)
         moved = weights.W_E[: STUDY.n_numbers] @ weights.W_V[1] @ weights.W_O[1]
@@ -55,7 +36,7 @@ def alone(answer) -> None:
 
 @foretold("the share of held-out pairs whose carry a probe before the MLP reads", 0.879)
 def proof_applies(answer) -> None:
-    """Exercise 6.3: `answer(labels)` says whether two labels come equally often with each x and equally often with each y."""
+    """Exercise 6.2: `answer(labels)` says whether two labels come equally often with each x and equally often with each y."""
     n = random.choice((7, 11))
     x, y = torch.cartesian_prod(torch.arange(n), torch.arange(n)).T.view(2, n, n)
     crossed = torch.tensor([[1, 2, 0, 0], [2, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
@@ -78,26 +59,27 @@ def proof_applies(answer) -> None:
         expect(given == truth, f"for {name} it says {given}, but {why}")
 
 
-@foretold("the accuracy with the two positions, and with all others", (0.9945, 0.014))
-def from_positions(answer) -> None:
-    """Exercise 6.4: `answer(weights, activations)` splits what layer 2 adds at `=` by position, (batch, 16, d_model)."""
-    weights = Weights.init(seed=random.randrange(2**31), d_model=24, d_mlp=30).to(torch.float64)
-    seen = trace(weights, random_problems(9)[1])
-    given = as_tensor(answer(weights, seen), (9, STUDY.length, 24))
+def _reached(answer, n: int) -> int:
+    """How many of the n * n pairs a pair of tables of points gets right, each by a clear lead."""
+    left, right = as_parts(answer(n), 2, "it should return two tables: points for left numbers, and for right ones")
+    left, right = (as_tensor(each, (n, n)).double() for each in (left, right))
+    two = (left[:, :, None] + right[:, None]).topk(2, 0)
+    expect(two.values.isfinite().all(), "points should be finite")
+    numbers = torch.arange(n)
+    return int(((two.indices[0] == (numbers[:, None] + numbers) % n) & (two.values[0] - two.values[1] > 1e-6)).sum())
 
-    def moved(stream):
-        return torch.einsum("bk,bkd,de,ef->bkf", seen.pattern[:, 1, -1], stream, weights.W_V[1], weights.W_O[1])
 
-    whole, added, truth = given.sum(1), seen.attn_out[:, 1, -1], moved(seen.resid_pre + seen.attn_out[:, 0])
-    off = f"they miss it by up to {(whole - added).abs().max():.3f}"
-    if given.isclose(moved(seen.resid_pre)).all():
-        off = "what layer 1 added at a position is moved too; take it into the stream"
-    expect_close(whole, added, f"the sixteen vectors should sum to what layer 2 adds at `=`; {off}")
-    expect_close(given, truth, "the sum is right, but some position has another's part")
+@foretold("the share of the pairs that you would reach on 59 hours", lambda answer: _reached(answer, 59) / 59**2)
+def points(answer) -> str:
+    """Exercise 6.3: `answer(n)` gives points of each answer (row) for each left number, and for each right one, (n, n) each."""
+    for n in (3, 7, 12, STUDY.n_numbers):
+        reached, half = _reached(answer, n), n * n / 2
+        expect(reached > half, f"on a clock of {n} hours {reached} of {n * n} pairs are right; it should be more than half")
+    return f"on 59 hours you reach {reached} of {n * n}, or {reached / n**2:.1%}"
 
 
 def sharing(answer) -> None:
-    """Exercise 6.5: `answer(one, two)` is near 1 if the same neurons do the work pair by pair, near 0 if others do.
+    """Exercise 6.4: `answer(one, two)` is near 1 if the same neurons do the work pair by pair, near 0 if others do.
 
     The contributions are always the same, so that a measure near a limit is not told one thing now and another later.
     """
@@ -123,4 +105,4 @@ def sharing(answer) -> None:
         words = f"for a rival that uses, for each pair, the neurons of another pair it gives {shuffled:.2f}; compare pair by pair"
         expect(shuffled < 0.5, words)
         used = all(abs(cosine(one, each, 1).mean() - value) < 1e-4 for each, value in ((near, same), (mixed, shuffled)))
-        expect(not used, "that is the cosine, which this chapter used; find another measure")
+        expect(not used, "that is the cosine, which the evidence takes; find another measure")

@@ -2,19 +2,10 @@
 
 import torch
 
-BOTH = "another_pair / lengths, same_x / lengths"
-COSINE = "torch.cosine_similarity(a.mean((0, 1)), b.mean((0, 1)), dim=0), same_x / lengths"
-
 MISTAKES = [
     # neighbouring labels alone are compared
     ("proof_applies", ("        seen.add(counts)", "        seen = {counts}"), "that are no neighbours"),
-    ("sharing", lambda one, two: torch.cosine_similarity(one, two, dim=1).mean(), "which this chapter used"),
-    ("control_levels", (BOTH, "another_pair"), "two things"),
-    ("control_levels", (" / lengths", ""), "mean dot product; divide"),
-    ("control_levels", ("/ lengths", "/ lengths**2"), "twice"),
-    ("control_levels", ("a.mean(1) * b.mean(1)", "a.mean(0) * b.mean(0)"), "share y"),
-    ("control_levels", (BOTH, COSINE), "for another pair it gives"),
-    ("control_levels", ("same_x / lengths", "another_pair / lengths"), "for the same x it gives"),
+    ("sharing", lambda one, two: torch.cosine_similarity(one, two, dim=1).mean(), "which the evidence takes"),
     ("alone", (".relu()", ""), "ReLU between"),
     ("alone", ("c * weights", "weights", "weights.W_U)", "weights.W_U * c)"), "before the ReLU"),
     ("alone", ("neurons @ weights.W_out", "(neurons @ weights.W_out + stream)"), "skip path"),
@@ -25,10 +16,12 @@ MISTAKES = [
     ("proof_applies", ("return True", "continue", "return False", "return len(seen) == 1"), "crossed labels"),
     ("proof_applies", lambda labels: True, "the larger number"),
     ("proof_applies", lambda labels: 1.0, "True or False"),
-    ("from_positions", (" + activations.attn_out[:, 0]", ""), "what layer 1 added"),
-    ("from_positions", ("activations.resid_pre + ", ""), "should sum to"),
-    ("from_positions", ("1, -1]", "1, -1].flip(1)", "(stream @", "(stream.flip(1) @"), "another's part"),
-    ("from_positions", lambda weights, activations: activations.resid_pre[:, 0], "shape"),
+    ("points", (" - aim**2", ""), "more than half"),
+    ("points", ("[(aim % n).argsort()]", ""), "more than half"),
+    ("points", ("return 2 * aim * numbers - aim**2, 2 * aim * numbers", "return 2 * aim * numbers - aim**2"), "two tables"),
+    ("points", lambda n: (torch.eye(n), torch.eye(n)), "more than half"),
+    ("points", lambda n: (torch.zeros(n), torch.zeros(n)), "shape"),
+    ("points", lambda n: (torch.full((n, n), torch.inf), torch.zeros(n, n)), "finite"),
     ("sharing", lambda one, two: torch.cosine_similarity(one.mean(0), two.mean(0), dim=0), "compare pair by pair"),
     ("sharing", lambda one, two: (one * two).sum(1).mean() / one.square().sum(1).mean(), "a factor should not matter"),
     ("sharing", lambda one, two: torch.cosine_similarity(one.sum(1), two.sum(1), dim=0), "two sets of neurons"),
@@ -43,4 +36,14 @@ def overlap(one, two):
     return torch.minimum(*(each.square() / each.square().sum(1, keepdim=True) for each in (one, two))).sum(1).mean()
 
 
-RIGHT = [("sharing", overlap), ("sharing", lambda one, two: torch.cosine_similarity(one.abs(), two.abs(), dim=1).median() ** 2)]
+def no_carry(n):
+    """Points that aim at the plain sum: right where it does not go round the clock."""
+    aim, numbers = torch.arange(n, dtype=torch.float64)[:, None], torch.arange(n)
+    return 2 * aim * numbers - aim**2, 2 * aim * numbers
+
+
+RIGHT = [
+    ("sharing", overlap),
+    ("sharing", lambda one, two: torch.cosine_similarity(one.abs(), two.abs(), dim=1).median() ** 2),
+    ("points", no_carry),
+]
