@@ -19,7 +19,7 @@ SPARSE = "--log-every 1000 --checkpoint-every 30000"
 PICTURES = ("problem", "algorithm", "attention", "three-phases", "card")
 STEPS_42 = [0, 400, 600, 1000, 1500, 1900, *range(2100, 2501, 100), 2700, 3000, 5000, 8000, 8900, 9100, 9300, 9900]
 STEPS_42 += [10000, 10500, 11000, 11300, *range(11500, 11701, 100), 11900, 15000, 20000, 30000]
-STEPS_0 = [0, 2000, 3800, *range(4000, 4201, 100), 4500, 6000, *range(8800, 9001, 100), 30000]
+STEPS_0 = [0, 2000, 3800, *range(4000, 4201, 100), 4500, 6000, 8800, 8900, 30000]
 ARMS_TOLD = "hypernetwork,mlp --given-code true"
 GRID_OF_ARMS = [  # with 8000 steps, the better decay of those with 3000
     f"sweep hypernetwork runs/hypernetwork-grid-{steps} {arms} --support connected-12 --weight-decay {decay} --steps {steps}"
