@@ -140,7 +140,7 @@ def test_every_figure_has_its_caption(page, edition):
                 assert output.metadata["image/png"]["alt"]
                 captions.append(below)
     shown = re.findall(
-        r'<span class="caption-number">(Fig\. [\d.]+) </span><span class="caption-text">(.*?)</span><a', built(page)
+        r'<span class="caption-number">(Fig\. E?[\d.]+) </span><span class="caption-text">(.*?)</span><a', built(page)
     )
     assert len(captions) == len(shown)
     for caption, (number, words) in zip(captions, shown):
