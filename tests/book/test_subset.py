@@ -10,7 +10,8 @@ from plain import Book, plain
 WHOLE = Book(ROOT, "https://owner.github.io/repository")
 NOTEBOOKS = {page: notebook for page, notebook in WHOLE.notebooks().items() if not page.startswith("evidence/")}
 AROUND = ["intro", "pages/notation", "pages/bibliography"]  # what stays in every book here; the glossary does not
-PART = [*AROUND, "chapters/04_generalisation", "chapters/05_attention", "chapters/08_binding", "teaching/lecturers/16_rules"]
+CHAPTERS = "04_generalisation", "05_attention", "08_binding", "09_causes", "10_handmade"
+PART = [*AROUND, *(f"chapters/{each}" for each in CHAPTERS), "teaching/lecturers/16_rules"]
 
 
 def left(pages):
