@@ -1,4 +1,4 @@
-// Sets the reader's theme before anything is drawn, and brings sliders over drawn frames, search and scroll boxes to life.
+// Sets the reader's theme before anything is drawn, and brings sliders over drawn frames and scroll boxes to life.
 (() => {
   const page = document.documentElement;
   if (location.search) page.dataset.asked = "";
@@ -8,44 +8,27 @@
   } catch {} // where a browser forbids to keep anything
   page.dataset.mode = mode;
   page.dataset.theme = mode !== "auto" ? mode : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  // a page that opens at its top is drawn without what lies beyond its first sight, until that is painted
-  if (!location.hash && performance.getEntriesByType("navigation")[0]?.type === "navigate") page.dataset.top = "";
+  // a page that opens at its top is drawn without what lies beyond its first sight, until that is painted, and then bit by bit
+  if (!location.hash && performance.getEntriesByType("navigation")[0]?.type === "navigate") page.dataset.top = page.dataset.rest = "";
 
-  // What the search shows of a page found is its prose: no code, no buttons, no list of contents
-  function searchProse() {
-    document.querySelector(".bd-article input[name=q], .bd-search input").focus();
-    const whole = Search.htmlToText;
-    Search.htmlToText = (text, anchor) => {
-      const found = new DOMParser().parseFromString(text, "text/html");
-      found.querySelectorAll(".cell_input, .cell_output pre, details.hide, script, table, h1").forEach((part) => part.remove());
-      const article = found.querySelector("article");
-      article.setAttribute("role", "main");
-      return whole(article.outerHTML, anchor);
-    };
-    // The excerpt is around the words as they were asked, where the page has them so, and begins and ends with whole words
-    const summary = Search.makeSearchSummary, asked = new URLSearchParams(location.search).get("q")?.trim();
-    Search.makeSearchSummary = (text, words, anchor) => {
-      const excerpt = summary(text, asked ? [...words, asked] : words, anchor);
-      if (excerpt) excerpt.textContent = excerpt.textContent.replace(/^\.{3}\S*\s+/, "… ").replace(/\s+\S*\.{3}$/, " …");
-      return excerpt;
-    };
-  }
+  // Whether no closed box holds it: to ask a browser whether it is seen would lay out what the box holds
+  const opened = (each) => !each.closest("details:not([open]) > :not(summary)");
 
   // A formula that is somewhat too wide is set smaller, as far as it can be read; one that is wider yet scrolls
-  function shrinkFormulas() {
-    const formulas = [...document.querySelectorAll(".bd-article div.math")].filter((each) => each.checkVisibility());
+  function shrinkFormulas(within) {
+    const formulas = [...within.querySelectorAll("div.math")].filter(opened);
     for (const { style } of formulas) if (style.fontSize) style.fontSize = "";
     const fits = (each) => (parseFloat(getComputedStyle(each).fontSize) * each.clientWidth) / each.scrollWidth;
     const wide = formulas.filter((each) => each.scrollWidth > each.clientWidth).map((each) => [each.style, fits(each)]);
     for (const [style, size] of wide) if (size >= 11) style.fontSize = `${Math.floor(10 * size) / 10}px`;
   }
 
-  // What scrolls can be scrolled by keys; all is read before anything is changed, or each change would cost a layout,
-  // and a closed box, which costs one to look into, waits until it is opened
-  function letScroll() {
-    shrinkFormulas();
-    const scrolls = (box) => box.checkVisibility() && box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
-    const boxes = [...document.querySelectorAll(".bd-article :is(.view, p, div.math)")].map((box) => [box, scrolls(box)]);
+  // What scrolls can be scrolled by keys; all is read before anything is changed, or each change would cost a layout
+  const BOXES = "pre, .view, p, div.math, .cell_output > .output, .pst-scrollable-table-container";
+  function letScroll(within = document.querySelector("main")) {
+    shrinkFormulas(within);
+    const scrolls = (box) => opened(box) && box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto";
+    const boxes = [...within.querySelectorAll(BOXES)].map((box) => [box, scrolls(box)]);
     for (const [box, wide] of boxes) {
       if (wide) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
@@ -147,31 +130,69 @@
   }
 
   // What the first sight of a page can do without, as most of the theme's scripts, runs once that is painted
-  function runRest() {
-    const rest = [...document.querySelectorAll("script[type=later]")].map((held) => {
-      const script = made("script", { src: held.src, async: false });
-      held.replaceWith(script);
-      return script;
+  const runRest = () => Promise.all([...document.querySelectorAll("script[type=later]")].map((held) => {
+    const script = made("script", { src: held.src, async: false });
+    held.replaceWith(script);
+    return new Promise((then) => (script.onload = script.onerror = then));
+  }));
+
+  // The sections of a page are laid out one after the other, so that it answers in between
+  async function reveal() {
+    const painted = () => new Promise((then) => requestAnimationFrame(() => setTimeout(then)));
+    await painted();
+    delete page.dataset.top;
+    const rest = runRest();
+    for (const section of document.querySelectorAll(".bd-article > section > section")) {
+      section.classList.add("there");
+      await painted();
+    }
+    delete page.dataset.rest;
+    await document.fonts.ready;
+    letScroll();
+    addEventListener("resize", () => letScroll());
+    await rest;
+    // marks in the list of contents where the reader is
+    window.bootstrap?.ScrollSpy.getOrCreateInstance(document.body);
+  }
+
+  // What the search found is marked in the section that it leads to, and seen
+  const UNREAD = "pre, script, style, button, .cell_input, .dataframe, .guess-first, .headerlink, .quiz";
+  function showFound(words) {
+    const section = document.getElementById(decodeURIComponent(location.hash.slice(1))) ?? document.querySelector("article");
+    const texts = document.createTreeWalker(section, NodeFilter.SHOW_TEXT), ranges = [];
+    const word = new RegExp(`(?<![\\p{L}\\p{N}_])(${words.join("|")})(?![\\p{L}\\p{N}_])`, "giu");
+    while (texts.nextNode()) {
+      const node = texts.currentNode;
+      if (node.parentElement.closest(UNREAD)) continue;
+      for (const { index, 0: found } of node.data.matchAll(word)) ranges.push(new StaticRange({
+        startContainer: node, startOffset: index, endContainer: node, endOffset: index + found.length }));
+    }
+    if (!ranges.length) return;
+    window.CSS.highlights?.set("found", new Highlight(...ranges));
+    const first = document.createRange(), { startContainer, startOffset, endOffset } = ranges[0];
+    for (let each = startContainer.parentElement; each; each = each.parentElement) if (each.localName === "details") each.open = true;
+    first.setStart(startContainer, startOffset);
+    first.setEnd(startContainer, endOffset);
+    // it stays in view, with the heading above it where both fit, while what moves finds its size, until the reader does something
+    const stay = new ResizeObserver(() => {
+      const { top, bottom } = first.getBoundingClientRect();
+      if (top < 0 || bottom > 0.9 * innerHeight) scrollBy({ top: top - innerHeight / 3, behavior: "instant" });
     });
-    // the theme waits for the page's load, which may be over, to mark in the list of contents where the reader is
-    rest.at(-1)?.addEventListener("load", () => window.bootstrap?.ScrollSpy.getOrCreateInstance(document.body));
+    stay.observe(document.querySelector("article"));
+    for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(kind, () => stay.disconnect(), { once: true, passive: true });
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    requestAnimationFrame(() => setTimeout(() => {
-      delete page.dataset.top;
-      runRest();
-    }));
+    reveal();
+    const found = new URLSearchParams(location.search).get("found")?.match(/[\p{L}\p{N}_]+/gu);
+    if (found) addEventListener("load", () => requestAnimationFrame(() => showFound(found)));
     document.querySelectorAll(".control").forEach(bindControl);
     document.querySelectorAll(".step-slider").forEach(bindFrames);
     document.querySelectorAll(".enlarge").forEach(bindEnlarge);
-    addEventListener("load", () => requestAnimationFrame(() => setTimeout(letScroll))); // once all is laid out
-    addEventListener("resize", letScroll);
-    addEventListener("toggle", letScroll, true);
+    addEventListener("toggle", ({ target }) => letScroll(target), true);
     let theme; // paper is light
     addEventListener("beforeprint", () => ([theme, page.dataset.theme] = [page.dataset.theme, "light"]));
     addEventListener("afterprint", () => (page.dataset.theme = theme));
     document.querySelector(".btn-download-pdf-button")?.addEventListener("click", () => print());
-    if (typeof Search !== "undefined") searchProse();
   });
 })();

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from itertools import combinations, product
@@ -18,8 +19,8 @@ from assign_add_lib.companions.hypernetwork import tables as hypernetwork
 from assign_add_lib.companions.reasoning import analysis as reasoning
 from assign_add_lib.companions.reasoning import mechanism
 from assign_add_lib.companions.reasoning import seeds as reasoning_seeds
-from assign_add_lib.companions.reasoning.model import RIGHT_STARTS
-from assign_add_lib.companions.reasoning.training import TOKENS_PASS, ArmRun, answers
+from assign_add_lib.companions.reasoning import tables as reasoning_tables
+from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
 from assign_add_lib.companions.rules import data, seeds, solvers
 from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.companions.rules.model import EVERY
@@ -177,12 +178,29 @@ def same_grid():
 
 def right_starts():
     """The arm of seed 0 on its 1000 graphs of 12 nodes."""
-    if f"{RIGHT_STARTS}-0" not in ArmRun.shipped():
-        return "open"
     seed = reasoning_seeds.ReasoningSeed(0)
     graphs = seed.graphs(1)
-    solved = share((answers(seed.network(RIGHT_STARTS), RIGHT_STARTS, graphs) == graphs.solution).all(1))
+    solved = share((answers(seed.network("right-starts"), "right-starts", graphs) == graphs.solution).all(1))
     return "no tokens" if solved >= 0.9 else "tokens" if solved < 0.5 else "open"
+
+
+def by_passing(arm):
+    """What an arm solves of 12 nodes by vectors, and how much more of 24 by tokens, in each of three seeds."""
+    counts = reasoning_tables.load_tables()["passing"].loc[arm].xs("all", level="depth")
+    share = counts.xs("solved", level="measure") / counts.xs("graphs", level="measure")
+    return share.loc[1, "vectors"].to_numpy(), (share.loc[2, "tokens"] - share.loc[2, "vectors"]).to_numpy()
+
+
+def right_starts_again():
+    solved, further = by_passing("right-starts")
+    return f"{WORDS[((solved < 0.5) & (further >= 0.1))[1:].sum()]} of two"
+
+
+def right_starts_four():
+    solved, further = by_passing("right-starts-four")
+    if solved.min() < 0.9:
+        return "not the rounds" if solved.max() < 0.5 else "open"
+    return "the rounds; " + ("tokens further" if further.min() >= 0.1 else "no further" if further.max() < 0.1 else "open")
 
 
 def by_heart(others, level, some="without a 0"):
@@ -201,13 +219,17 @@ def matters(*arms):
     return "matters" if min(map(ends, arms)) <= ends("four layers") - 0.1 else "not shown"
 
 
+def way_of(run, tasks=None):
+    """A run's share of unseen tasks right at the last step, and that of ratio matching, there or with another number of tasks."""
+    of = run.split if tasks is None else replace(run.config, tasks=tasks).draw_split()
+    asked = data.draw_set("unseen tasks", of, 2000, SHOTS, torch.Generator().manual_seed(1))
+    matched = solvers.accuracy(solvers.ratio_matching(asked)[:, -1], asked.answers[:, -1]).mean().item()
+    return run.metrics["unseen tasks"].iloc[-1], matched
+
+
 def number_of_tasks():
-    ways = []
-    for arm in (*(f"{n} tasks" for n in seeds.FEWER), "four layers"):
-        of = seeds.RuleSeed(0).run(arm).split
-        asked = data.draw_set("unseen tasks", of, 2000, SHOTS, torch.Generator().manual_seed(1))
-        matched = solvers.accuracy(solvers.ratio_matching(asked)[:, -1], asked.answers[:, -1]).mean().item()
-        ways.append((ends(arm) - 1 / of.p) / (matched - 1 / of.p))
+    runs = [seeds.RuleSeed(0).run(arm) for arm in (*(f"{n} tasks" for n in seeds.FEWER), "four layers")]
+    ways = [(share - 1 / 7) / (matched - 1 / 7) for share, matched in map(way_of, runs)]
     rises = min(later - sooner for sooner, later in zip(ways, ways[1:])) >= -0.05
     return "a transition" if ways[0] <= 0.2 and rises and ways[-1] - ways[0] >= 0.4 else "none"
 
@@ -343,8 +365,33 @@ def theorem_descent():
 
 def paper_decay():
     """What the one run with the paper's decay and schedule says: nothing, if it does not learn its own rules."""
-    run = pd.read_csv(shipped_file("companions/plain-cosine-0.csv"), index_col="step")
-    return "says nothing" if run.loc[11_000, "seen tasks"] < 0.9 else "open"
+    return "says nothing" if falling_rows().loc[2, 11_000]["seen tasks"] < 0.9 else "open"
+
+
+def plain_rows():
+    return pd.read_csv(shipped_file("companions/plain-rows.csv"))
+
+
+def falling_rows():
+    """The runs with the paper's schedule, by weight decay and steps."""
+    return plain_rows().query("plan == 'plain-cosine'").set_index(["weight_decay", "steps"])
+
+
+def plain_decays():
+    rows, (plain, matched) = falling_rows(), way_of(seeds.RuleSeed(0).run("plain"))
+    counted = rows.loc[rows["seen tasks"] >= 0.9, "unseen tasks"]
+    if ((counted - 1 / 7) / (matched - 1 / 7)).max() >= 0.6:
+        return "rules"
+    return "not at this size" if len(counted) >= 2 and counted.max() <= plain + 0.1 else "open"
+
+
+def plain_tasks():
+    rows, plain, ways = plain_rows().query("plan == 'plain'").set_index("tasks"), seeds.RuleSeed(0).run("plain"), []
+    for tasks in (*seeds.FEWER, 40):
+        share, matched = way_of(plain, tasks)
+        ways.append(((share if tasks == 40 else rows.loc[tasks, "unseen tasks"]) - 1 / 7) / (matched - 1 / 7))
+    rises = min(later - sooner for sooner, later in zip(ways, ways[1:])) >= -0.05
+    return "a transition" if rises and ways[-1] - ways[0] >= 0.4 else "none"
 
 
 def one_rule(contexts=40):
@@ -367,9 +414,9 @@ def skill_three():
     found = set()
     for seed, arm in ((seeds.RuleSeed(2), "four layers"), (seeds.RuleSeed(0, 11), seeds.ELEVEN)):
         p, split, network, around = seed.p, seed.split, seed.run(arm).network().requires_grad_(False), []
-        rows = data.draw_rows(20_000, 9, p, split.unseen, split.shown, torch.Generator().manual_seed(8))
+        rows = data.draw_rows(10_000, 9, p, split.unseen, split.shown, torch.Generator().manual_seed(8))
         one, other = data.line_of(rows.inputs[:, -3:-1], p).T
-        rows = rows.at(data.unmatched(rows) & (one != other) & (rows.inputs[:, -3:-1] != 0).flatten(1).all(1)).at(slice(3000))
+        rows = rows.at(data.unmatched(rows) & (one != other) & (rows.inputs[:, -3:-1] != 0).flatten(1).all(1)).at(slice(1500))
         (x1, y1), (x2, y2), (x, y) = rows.inputs[:, -3:].permute(1, 2, 0)
         inverse, z = data.inverses(p)[(x1 * y2 - y1 * x2) % p], rows.answers
         u, v = ((x * y2 - y * x2) * inverse * z[:, -3] % p, (x1 * y - y1 * x) * inverse * z[:, -2] % p)
@@ -442,6 +489,8 @@ DECIDE = {
     "theorem-small-outputs": theorem_small_outputs,
     "more-steps": more_steps,
     "right-starts": right_starts,
+    "right-starts-again": right_starts_again,
+    "right-starts-four": right_starts_four,
     "matched-waves": matched_waves,
     "wider-vanilla": wider_vanilla,
     "errors-of-a-blend": errors_of_a_blend,
@@ -451,9 +500,11 @@ DECIDE = {
     "rules-of-training": lambda: by_heart(("unseen tasks", "without a 0"), 0.05),
     "order-of-lessons": lambda: matters("reversed", "one-line"),
     "number-of-tasks": number_of_tasks,
+    "fewer-examples": lambda: "open",
     "rectangles": lambda: matters("random tasks"),
     "paper-decay": paper_decay,
-    "plain-tasks": lambda: "open",
+    "plain-tasks": plain_tasks,
+    "plain-decays": plain_decays,
     "one-rule": one_rule,
     "skill-three": skill_three,
     "helped": lambda: branches(["helped"], MODULO),

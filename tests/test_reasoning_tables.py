@@ -1,5 +1,6 @@
 """Reasoning in a loop: the tables of what arms do, against slow versions, on untrained arms."""
 
+from collections import Counter
 from itertools import islice
 
 import pandas as pd
@@ -42,6 +43,35 @@ def test_iterations_are_counted_from_each_graphs_own_depth(seed):
             rows = [(row, deep + later - 1) for row, deep in enumerate(depth) if deep + later > 0]
             right = torch.stack([held[done, row] == graphs.solution[row] for row, done in rows])
             assert found[later,] == pytest.approx(right.double().mean().item())
+
+
+def test_a_network_passes_vectors_or_tokens_on(seed, monkeypatch):
+    """A network that by tokens solves the graphs whose first name is even, and by vectors the others."""
+    even = lambda graphs: graphs.names[:, 0] % 2 == 0  # noqa: E731
+    solved = lambda way, graphs: even(graphs) == (way == "discrete")  # noqa: E731
+    monkeypatch.setattr(tables, "answers", lambda _, way, graphs: graphs.solution.where(solved(way, graphs)[:, None], -1))
+    found, graphs = tables.passing(seed, "right-starts-four"), seed.graphs(1)
+    depths = graphs.depth.tolist()
+    counted = Counter(depths), Counter(depth for depth, each in zip(depths, even(graphs)) if each)
+    for depth, many in counted[0].items():
+        there = found.get((1, "tokens", f"depth {depth}", "graphs")), found.get((1, "tokens", f"depth {depth}", "solved"))
+        assert there == ((many, counted[1][depth]) if many >= 10 else (None, None))
+    assert max(counted[0].values()) >= 10
+    assert sum(found[1, passes, "all", "solved"] for passes in tables.PASSES) == found[1, "tokens", "all", "graphs"] == 30
+    network, tokens, first = seed.network("right-starts-four"), write(graphs), range(tables.CHUNK)
+    for passes, discrete in (("vectors", False), ("tokens", True)):
+        ended = islice(iterate(network, network.embed(tokens.factors), discrete), max(depths) + 16)
+        held = torch.stack([network.value(each).argmax(2).gather(1, tokens.definitions) for each in ended])
+        later = torch.stack([held[depths[row] + 15, row] == graphs.solution[row] for row in first])
+        assert found[1, passes, "all", "nodes later"] == pytest.approx(later.double().mean().item())
+        nodes = [(row, node, graphs.depths[row, node].item()) for row in first for node in range(graphs.names.shape[1])]
+        right = held == graphs.solution
+        for deep in (1, 2, 3):
+            due = [(row, node) for row, node, depth in nodes if depth == deep and right[depth - 1, row, node]]
+            assert found[1, passes, f"depth {deep}", "nodes"] == sum(depth == deep for *_, depth in nodes)
+            assert found[1, passes, f"depth {deep}", "nodes due"] == len(due)
+            kept = sum(right[depths[row] - 1, row, node].item() for row, node in due)
+            assert found[1, passes, f"depth {deep}", "nodes at the end"] == kept
 
 
 def test_recovery_starts_with_the_wrong_values_and_follows_them(seed, monkeypatch):
@@ -144,7 +174,7 @@ def test_shipped_tables_have_the_columns_and_the_seeds_that_they_should():
     assert {name: tuple(table.index.names) for name, table in shipped.items()} == {n: t.columns for n, t in tables.TABLES.items()}
     for name, table in shipped.items():
         assert list(table) == ["seed-0", "seed-1", "seed-2"] and table.index.is_unique
-        assert not table.isna().any().any() or name in ("by_round", "depths")  # a depth that a seed has not drawn
+        assert not table.isna().any().any() or name in ("by_round", "depths", "passing")  # a depth that a seed has not drawn
 
 
 @pytest.mark.parametrize("name", ["waves", "gains", "depths"])

@@ -98,8 +98,9 @@ def test_a_discrete_iteration_is_taught_from_a_true_or_a_corrupted_state_to_what
         assert torch.equal(seen["in"][..., 3][operands], tokens.holding(held, before)[..., 3][operands])
 
 
-def test_right_starts_are_true_states_from_which_two_iterations_pass_vectors_on(monkeypatch):
-    learner, batch = ArmLearner(replace(CONFIG, arm=RIGHT_STARTS)), some_graphs(400, 5, 1, deepest=4)
+@pytest.mark.parametrize("arm, rounds", RIGHT_STARTS.items())
+def test_right_starts_are_true_states_from_which_iterations_pass_vectors_on(arm, rounds, monkeypatch):
+    learner, batch = ArmLearner(replace(CONFIG, arm=arm)), some_graphs(400, 5, 1, deepest=4)
     tokens, states, seen, embed = write(batch), batch.states(), {}, learner.network.embed
     monkeypatch.setattr(learner.network, "embed", lambda factors: embed(seen.setdefault("in", factors)))
     loss = learner.loss_on(batch, rng(2))
@@ -107,7 +108,7 @@ def test_right_starts_are_true_states_from_which_two_iterations_pass_vectors_on(
     true = (held[None] == states).all(2)
     assert true.any(0).all() and true.sum(1).min() > 40  # every iteration is drawn
     resid, losses = embed(seen["in"]), []
-    for _ in range(2):
+    for _ in range(rounds):
         resid, before, held = learner.network(resid), held, batch.step(held)
         losses.append(training.factors_loss(learner.network.read(resid), tokens.holding(held, before), tokens.real))
     torch.testing.assert_close(loss, torch.stack(losses).mean())

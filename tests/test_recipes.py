@@ -55,7 +55,7 @@ def test_needs_are_recipes_and_trainings_need_nothing():
 
 SHELVES = {
     "runs": ("train-study", "runs", 10),
-    "reasoning-runs": ("train-reasoning", "companions/reasoning", 19),
+    "reasoning-runs": ("train-reasoning", "companions/reasoning", 24),
     "hypernetwork-runs": ("train-hypernetwork", "companions/hypernetwork", 36),
     "rules-runs": ("train-rules", "companions/rules", 20),
 }

@@ -1,4 +1,4 @@
-"""When a notebook was executed and how long that took: a record in its metadata, good for what the notebook then held."""
+"""When a notebook was executed and how long that took: a record in its metadata, good for code and outputs of that run."""
 
 import json
 from datetime import UTC, datetime
@@ -8,14 +8,14 @@ RECORD = "executed"
 
 
 def digest(notebook):
-    """What tells a notebook's cells and outputs from others; the first code cell, in which an address is stamped, is left out."""
-    installer = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
-    held = [(cell.cell_type, cell.source, cell.get("outputs", [])) for cell in notebook.cells if cell is not installer]
+    """What tells a notebook's code and outputs from others; the first code cell, in which an address is stamped, is left out."""
+    _, *cells = [cell for cell in notebook.cells if cell.cell_type == "code"] or [None]
+    held = [(cell.source, cell.get("outputs", [])) for cell in cells]
     return sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def recorded(notebook):
-    """The notebook's record, or None where there is none of the notebook as it stands."""
+    """The notebook's record, or None where there is none of its code and outputs as they stand."""
     record = notebook.metadata.get(RECORD)
     return record if record and record["held"] == digest(notebook) else None
 

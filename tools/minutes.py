@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
-from executed import RECORD, digest, recorded
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL = re.compile(r"```\{code-cell\}[^\n]*\n(.*?)\n```", re.DOTALL)
@@ -77,17 +76,15 @@ def stated(text: str) -> int:
 
 
 def state(path: Path) -> Measure:
-    """Write the minutes into the head of a page's text twin and of its notebook, whose record of its run stays good."""
+    """Write the minutes into the head of a page's text twin and of its notebook."""
     text, notebook = path.read_text("utf-8"), nbformat.read(path.with_suffix(".ipynb"), 4)
     found, exercises = measure(text), sum(map(int, ASKED.findall(text)))
 
     def written(text: str) -> str:
         return EXERCISES.sub(str(exercises), STATED.sub(rf"\g<1>{found.minutes}", text, count=1), count=1)
 
-    good, head = recorded(notebook), notebook.cells[0]
+    head = notebook.cells[0]
     head.source = written(head.source)
-    if good:
-        notebook.metadata[RECORD]["held"] = digest(notebook)
     path.write_text(written(text), "utf-8")
     nbformat.write(notebook, path.with_suffix(".ipynb"))
     return found

@@ -105,7 +105,7 @@ def together(site, pages):
         body.append(ends)
     for check in body.select(".cell.tag_check"):  # which can be opened on the site
         check.decompose()
-    for fold in body.select("details"):
+    for fold in body.select("details:not(.quiz)"):
         fold["open"] = ""
     for code in body.select("#solutions details.hide > summary") if len(ends.contents) > 1 else ():
         code.decompose()

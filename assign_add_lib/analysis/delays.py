@@ -29,7 +29,6 @@ START = 3000  # the step at which the branches leave seed 42
 OTHER_STARTS = {0: 5000, 3: 4000, 4: 4000, 7: 4000}  # the other seeds in which k and l wait below 0.7, after c to j
 READ_AT = {seed: 2000 for seed in (42, *range(9))} | {2: 1800}  # the step of `load_self_reading`; seed 2 arrives at 2000
 IMPOSED_AT = {1: 2200, 2: 1500, 5: 2000, 6: 1700, 8: 3000}  # the other five: 500 steps before k and l arrive on the right
-KEPT_IN = (6, 8)  # of these, the seeds in which the branches that keep a lever were trained
 RELEASED = 0.7  # the accuracy on the right at which k and l count as released
 LATE = ("k", "l")  # the variables that are changed
 LEVERS = ("read", "own", "itself")

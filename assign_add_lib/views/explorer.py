@@ -22,9 +22,10 @@ from .attention import attention, attention_figure, attention_in_words
 from .page import img_element, is_static, picture_of
 
 BY_HAND = "hand-built"  # what the network of `handmade` is called among the runs
-PARTS = ("run", "tokens", "changes", "attention", "score", "stream", "circle", "accuracy")
+PARTS = ("run", "tokens", "changes", "flow", "attention", "score", "stream", "circle", "accuracy")
+DRAWN = ("passes", "arrows", "attention", "behind")
 # each after what it imports
-MODULES = ("elements", "chance", "network", "words", "problem", "interventions", "attention", "shelf", "pane", "explorer")
+MODULES = ("elements", "chance", "network", "words", "problem", "field", "interventions", *DRAWN, "shelf", "pane", "explorer")
 
 
 class Asked(NamedTuple):
@@ -76,7 +77,7 @@ def explorer(
         f'<figure class="explorer-view"><assign-add{written}>{picture}{data}</assign-add>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
-    return HTML(figure if is_static() else figure + live(MODULES))
+    return HTML(figure if is_static() else figure + live(MODULES, "explorable"))
 
 
 def refuse_others(*sources: Run | Weights) -> None:

@@ -1,5 +1,6 @@
 """The slides of the chapters, one deck a chapter: `make book` builds them into _build/html/slides, `make slides` prints them."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -34,7 +35,7 @@ revealjs_script_plugins = [
 
 
 def setup(app):
-    """Let a phone zoom in, and leave out what no deck uses: maps of scripts, sources of styles, plugins."""
+    """Let a phone zoom in and each deck lead back; leave out what none uses: maps, sources of styles, plugins."""
 
     def finish(app, error):
         static = Path(app.outdir, "_static")
@@ -46,11 +47,16 @@ def setup(app):
             "book.*",
             "moved.js",
             "print.css",
-            "scorer.js",
+            "search.js",
         ):
             for path in static.glob(unused):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         for deck in Path(app.outdir).glob("*.html"):
-            deck.write_text(deck.read_text("utf-8").replace(", maximum-scale=1.0, user-scalable=no", ""), "utf-8")
+            text = deck.read_text("utf-8").replace(", maximum-scale=1.0, user-scalable=no", "")
+            way_back = f'<a class="way-back" href="../chapters/{deck.name}">The chapter</a>'
+            if deck.stem == "index":  # a list, and no slides
+                text = re.sub("(?s)<script.*?</script>", "", text).replace('class="reveal"', 'class="list"')
+                way_back = '<a href="../intro.html">The book</a>'
+            deck.write_text(re.sub('(<div class="(reveal|list)">)', rf"\1\n{way_back}", text, count=1), "utf-8")
 
     app.connect("build-finished", finish)

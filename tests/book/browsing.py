@@ -30,7 +30,8 @@ const drawn = () => [...document.querySelectorAll(".attention-view")].every(
   (figure) => figure.dataset.drawn !== undefined && figure.querySelectorAll("table, canvas").length === 2);
 const there = () => [...document.scripts].every(
   ({ type, src }) => type !== "later" && (!src || performance.getEntriesByName(src).length));
-const wait = () => there() && drawn() ? requestAnimationFrame(() => requestAnimationFrame(done)) : setTimeout(wait, 50);
+const laidOut = () => document.documentElement.dataset.rest === undefined && drawn();
+const wait = () => there() && laidOut() ? requestAnimationFrame(() => requestAnimationFrame(done)) : setTimeout(wait, 50);
 document.fonts.ready.then(wait);
 """
 

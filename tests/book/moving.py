@@ -18,6 +18,9 @@ SHOWN = {
     "clock-board": explorables.clock_board,
     "neuron-wall": explorables.neuron_wall,
     "train-here": lambda _: explorables.train_here(),
+    "one-head": lambda _: explorables.one_head(),
+    "is-it-new": explorables.is_it_new,
+    "worlds-fell": lambda _: explorables.worlds_fell(),
     "one-step": lambda _: explorables.one_step(),
 }
 PAGE = """<!doctype html><html lang="en"{theme}><meta charset="utf-8"><title>A page</title>

@@ -155,7 +155,7 @@ def built(tmp_path_factory):
     needed = ("book_tidy", "mathematics", "finish", "guess_first")
     settings["local_extensions"] = {name: str(ROOT / "tools/site") for name in needed}
     options["html_static_path"] = [str(ROOT / path) for path in options["html_static_path"]]
-    config["html"]["favicon"], options["html_search_scorer"] = str(ROOT / "assets/favicon.svg"), str(ROOT / "assets/scorer.js")
+    config["html"]["favicon"] = str(ROOT / "assets/favicon.svg")
     config["bibtex_bibfiles"] = [str(ROOT / path) for path in config["bibtex_bibfiles"]]
     (book / "_config.yml").write_text(yaml.safe_dump(config), "utf-8")
     (book / "_toc.yml").write_text("format: jb-book\nroot: guesses\n", "utf-8")

@@ -7,7 +7,7 @@ import pytest
 from browsing import ROOT, soup
 from executed import digest, record, recorded
 from first_cell import renew
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from assign_add_lib.claims.beforehand import fixed_rules
 
@@ -35,6 +35,8 @@ def test_state_of_the_notebooks_is_as_their_texts_have_it():
         assert int(exercises) == text.count("### Exercise") and int(numbers) == len(re.findall(r"\breport\(", text))
         questions = ROOT / f"teaching/quizzes/{path.name}"
         assert int(quiz) == (len(re.findall("(?m)^# ", questions.read_text("utf-8"))) if questions.is_file() else 0)
+    records = [nbformat.read(path.with_suffix(".ipynb"), 4).metadata["executed"] for path in texts]
+    assert [row[1].partition(";")[0] for row in pages] == [f"{each['date']}, {each['seconds']} s" for each in records]
     assert [int(each) for each in together[2:]] == [sum(int(row[i]) for row in pages) for i in range(2, 8)]
 
 
@@ -71,7 +73,9 @@ def test_record_is_good_for_the_notebook_that_it_was_made_with(notebook, tmp_pat
     nbformat.write(notebook, tmp_path / "one.ipynb")
     renew(tmp_path / "one.ipynb", "git+https://example.org/book")  # as stamping the address does
     assert recorded(nbformat.read(tmp_path / "one.ipynb", 4)) == recorded(notebook)
-    notebook.cells[1].outputs[0].text = "2\n"
+    notebook.cells.insert(1, new_markdown_cell("A word more."))
+    assert recorded(notebook)["seconds"] == 3
+    notebook.cells[2].outputs[0].text = "2\n"
     assert recorded(notebook) is None
 
 

@@ -4,11 +4,12 @@ import re
 
 import nbformat
 import pytest
-from browsing import ROOT, show, soup
+from browsing import ROOT, on_paper, show, soup
 from plain import Book
 from quiz import FOLDER, load_quiz
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb"))
 
@@ -77,6 +78,23 @@ def test_built_page_has_every_option(chapter, quiz):
     built = [fold.select_one("div").get_text().strip() for fold in soup(f"chapters/{chapter}.html").select("details.quiz")]
     assert [words.startswith("Right.") for words in built] == asked
     assert all(words.startswith(("Right.", "Not so.")) for words in built)
+
+
+def test_paper_has_the_answers_at_the_end_of_the_page(browser, site, chapter, quiz):
+    """And not beside the questions; on screen they are not there."""
+    answers = soup(f"chapters/{chapter}.html").select("article > :last-child.quiz-answers > ol > li")
+    letters = ["abcd"[[option.right for option in question.options].index(True)] for question in quiz]
+    assert [answer.get_text().strip()[:2] for answer in answers] == [f"{letter}." for letter in letters]
+    if chapter != CHAPTERS[0]:
+        return
+    show(browser, f"{site}/chapters/{chapter}.html")
+    shown = """
+        const seen = (each) => each.checkVisibility({ contentVisibilityAuto: true });
+        return [".quiz-answers", "details.quiz > div"].map((kind) => [...document.querySelectorAll(kind)].some(seen));
+    """
+    assert browser.execute_script(shown) == [False, False]
+    with on_paper(browser):
+        WebDriverWait(browser, 60).until(lambda _: browser.execute_script(shown) == [True, False])
 
 
 def test_options_open_by_keyboard_and_say_what_they_are(browser, site):

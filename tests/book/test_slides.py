@@ -1,9 +1,10 @@
 """Slides: a deck for each chapter, each slide with words for the speaker, and nothing that sticks out."""
 
+import posixpath
 import re
 
 import pytest
-from browsing import ROOT, SITE, errors, requests
+from browsing import ROOT, errors, requests, show, soup
 from selenium.webdriver.support.ui import WebDriverWait
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb"))
@@ -55,7 +56,19 @@ def test_deck_fits_and_asks_no_other_host(browser, site, deck):
     assert [each for each in errors(browser) if "favicon" not in each] == []
 
 
-def test_lecture_notes_lead_to_their_slides(deck):
-    page = (SITE / f"teaching/lecturers/{deck}.html").read_text("utf-8")
-    assert f'href="../../slides/{deck}.html"' in page
-    assert (SITE / f"slides/{deck}.html").is_file()
+def test_chapters_and_lecture_notes_lead_to_their_slides_and_these_back(deck):
+    for page in (f"teaching/lecturers/{deck}", f"chapters/{deck}"):
+        links = [link["href"] for link in soup(f"{page}.html").select(f"a[href$='slides/{deck}.html']")]
+        assert links and all(posixpath.normpath(f"{page}/../{link}") == f"slides/{deck}.html" for link in links)
+    assert soup(f"slides/{deck}.html").select_one(".reveal > a.way-back")["href"] == f"../chapters/{deck}.html"
+
+
+def test_list_of_slides_can_be_read_to_its_end(browser, site):
+    """Also on a phone."""
+    show(browser, f"{site}/slides/index.html", width=390)
+    links = browser.find_elements("css selector", ".list li a")
+    assert [link.get_attribute("href") for link in links] == [f"{site}/slides/{chapter}.html" for chapter in CHAPTERS]
+    browser.execute_script("arguments[0].scrollIntoView()", links[-1])
+    seen = "const { top, bottom } = arguments[0].getBoundingClientRect(); return top >= 0 && bottom <= innerHeight"
+    assert browser.execute_script(seen, links[-1])
+    assert browser.find_element("link text", "The book").get_attribute("href") == f"{site}/intro.html"

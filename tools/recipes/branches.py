@@ -126,12 +126,10 @@ def of_other_seeds() -> Files:
 
 
 def imposed() -> Files:
-    """Three branches of the seeds without self-reading, and five of `KEPT_IN`, each followed for 1500 steps."""
+    """Five branches of the seeds without self-reading, each followed for 1500 steps."""
     tables = []
     for seed, start in delays.IMPOSED_AT.items():
         for name, change in delays.IMPOSED.items():
-            if change.kept and seed not in delays.KEPT_IN:
-                continue
             rows = branch(f"imposed-{seed}-{name}.csv", change, seed, start, start + 1500)
             tables.append(rows.assign(branch=name, seed=seed))
     columns = ["seed", "branch", "step", *delays.PLACES, *(f"{name} itself" for name in delays.LATE)]

@@ -114,6 +114,19 @@ def laboratory(*chosen: str) -> Files:
     return {"data/laboratory.csv": text_of(table, "%.5g", index=True)}
 
 
+def plain_rows() -> Files:
+    """How the runs of evidence 16 on rows of any inputs end, and on what they were trained."""
+    rows = []
+    for file in ROOT.glob("runs/plain-rows*/*/config.json"):
+        run = RuleRun.open(file.parent)
+        if not run.finished:
+            raise ValueError(f"{run.folder} is not finished")
+        told = {name: getattr(run.config, name) for name in ("plan", "tasks", "weight_decay", "steps", "seed")}
+        rows.append(told | {"machine": run.record["machine"]} | run.metrics.iloc[-1].to_dict())
+    table = pd.DataFrame(rows).sort_values(["plan", "tasks", "weight_decay", "steps", "seed"])
+    return {"data/companions/plain-rows.csv": text_of(table, "%.6g")}
+
+
 def tuned() -> Files:
     """How the runs of chapter 15's grid end, and those with the settings that it chose; those not below runs/ as they stand.
 

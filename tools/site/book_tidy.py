@@ -1,11 +1,11 @@
 """Keeps the pages to what this book uses: no dead button, no extension without use; numbers chapters by file."""
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 from plain import site_of
 from sphinx.environment.collectors.toctree import TocTreeCollector
-from sphinx.search import IndexBuilder, WordCollector
 
 # Jupyter Book always loads these: the scripts of the first name other hosts, and no page needs the others
 UNUSED = ("sphinx_thebe", "sphinx_togglebutton", "sphinx_design")
@@ -36,6 +36,14 @@ def forget_unused(app, config=None):
         files[:] = [file for file in files if not str(file[0]).startswith(unused)]
 
 
+def offer_slides(app, page, template, context, doctree):
+    """Let a chapter lead to its slides."""
+    if page.startswith("chapters/") and Path(app.srcdir, "teaching/slides", f"{page.removeprefix('chapters/')}.md").exists():
+        url = context["pathto"](page.replace("chapters", "slides") + ".html", 1)
+        look = {"tooltip": "Slides of this chapter", "icon": "fas fa-display", "label": "slides-button"}
+        context["header_buttons"].insert(0, {"type": "link", "url": url, **look})
+
+
 def number_by_file_name(app):
     """Let each chapter have the number that its file's name begins with, whichever chapters are there before it."""
 
@@ -51,28 +59,11 @@ def number_by_file_name(app):
     TocTreeCollector.assign_figure_numbers = renumber
 
 
-def index_prose(app):
-    """Let the search know a page's prose and captions: code and what it prints would drown them."""
-    index, feed = WordCollector.dispatch_visit, IndexBuilder.feed
-
-    def visit(self, node):
-        if isinstance(node, nodes.literal_block | nodes.raw):
-            raise nodes.SkipNode
-        index(self, node)
-
-    def feed_whole(self, docname, filename, title, doctree):
-        feed(self, docname, filename, title, doctree)
-        # a page's title with its number, as elsewhere, or the page would be found once by each of the two
-        self._all_titles[docname] = [(words if anchor else title, anchor) for words, anchor in self._all_titles[docname]]
-
-    WordCollector.dispatch_visit, IndexBuilder.feed = visit, feed_whole
-
-
 def setup(app):
     """Connect all to Sphinx, after what they correct."""
     app.connect("config-inited", know_address, priority=900)
     forget_unused(app)
     app.connect("config-inited", forget_unused, priority=900)
     app.connect("builder-inited", number_by_file_name, priority=900)
-    app.connect("builder-inited", index_prose, priority=900)
+    app.connect("html-page-context", offer_slides, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

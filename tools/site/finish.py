@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urljoin
 
+import site_search
 from bs4 import BeautifulSoup
 from PIL import Image
 from sheets import SHEET, join, put, words_of
@@ -18,7 +19,11 @@ from assign_add_lib.views.page import DENSITY
 
 POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'"
 # what the theme writes into its pages, and book.js and book.css do instead; a script of any other kind stays, and a test finds it
-KNOWN_SCRIPTS = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.pagename", "// Activate the search field")
+KNOWN_SCRIPTS = ("document.documentElement.dataset.mode", "DOCUMENTATION_OPTIONS.pagename")
+# what no page needs: icons are drawn, and the search is our own
+NEEDLESS = ("fontawesome.js", "sphinx_highlight.js", "searchtools.js", "language_data.js")
+# where the theme looks which boxes scroll, as book.js does, and lays out for it all that lies in closed ones
+LAYS_OUT = re.compile(r'"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)')
 DRAWINGS = BeautifulSoup((Path(__file__).parent / "icons.svg").read_text("utf-8"), "html.parser").svg
 COMPOSED = frozenset({"bs-tooltip-auto"})  # a class that no page and no script holds in one piece: Bootstrap puts it together
 NAMED = frozenset("summary th a h2 h3 h4".split())
@@ -48,7 +53,7 @@ def make_strict(page):
     """Take out what a strict policy forbids, and set the policy."""
     for script in page.find_all("script"):
         known = script.get_text().strip().startswith(KNOWN_SCRIPTS) and not script.has_attr("src")
-        if known or "fontawesome.js" in script.get("src", ""):
+        if known or any(name in script.get("src", "") for name in NEEDLESS):
             script.decompose()
     for name in ("style", "noscript"):
         for element in page.find_all(name):
@@ -61,11 +66,12 @@ def make_strict(page):
 
 def order_scripts(page):
     """Let the first sight of a page wait for no script but book.js, which runs the others once it is painted."""
+    page.body.attrs.pop("data-bs-spy", None)  # which book.js does once all is laid out
     for hint in page.find_all("link"):
         if "preload" in hint.get("rel", ()):
             hint.decompose()
     scripts = [script for script in page.find_all("script") if script.has_attr("src")]
-    search = any("searchtools.js" in script["src"] for script in scripts)  # where they are what the reader came for
+    search = any("search.js" in script["src"] for script in scripts)  # where they are what the reader came for
     for script in scripts:
         if "book.js" not in script["src"]:
             script["defer" if search else "type"] = "" if search else "later"
@@ -146,6 +152,8 @@ def mend_body(page):
             box.name, box.find(class_="admonition-title").name = "details", "summary"
         if "citation" in kinds(box) and "citation-list" in kinds(box.parent):
             box["role"] = "listitem"  # the list has its role
+    for answers in page.find_all("div", class_="quiz-answers"):
+        page.article.append(answers)
     for fold in page.find_all("details"):
         if "tag_solution" in kinds(fold.parent):
             for prompt in fold.summary.find_all(class_=["collapsed", "expanded"]):
@@ -200,7 +208,7 @@ def finish(app, error):
     """Finish every page of the site, and drop the icon font."""
     if error or app.builder.format != "html":
         return
-    site, sheets, words = Path(app.outdir).resolve(), {}, set()
+    site, sheets, words, sections = Path(app.outdir).resolve(), {}, set(), {}
     for path in site.rglob("*.html"):
         folders = path.relative_to(site).parts[:-1]
         if {"_static", "slides"} & {*folders} or path.name == "index.html":  # which only leads on
@@ -219,8 +227,13 @@ def finish(app, error):
             sheets[path] = join(page, site, root)
             path.write_text(text := str(page), "utf-8")
         words |= words_of(text)
-    for unused in site.glob("_static/scripts/fontawesome.js*"):
-        unused.unlink()
+        sections[path.relative_to(site).with_suffix("").as_posix()] = site_search.read(page)
+    site_search.write(sections, site)
+    for name in NEEDLESS:
+        for unused in site.glob(f"_static/**/{name}*"):
+            unused.unlink()
+    theme = site / "_static/scripts/pydata-sphinx-theme.js"
+    theme.write_text(LAYS_OUT.sub("0", theme.read_text("utf-8")), "utf-8")
     shutil.rmtree(site / "_static/vendor/fontawesome", ignore_errors=True)
     words = COMPOSED.union(words, *(words_of(script.read_text("utf-8")) for script in site.glob("_static/**/*.js")))
     for path, sheet in sheets.items():

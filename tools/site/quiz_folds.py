@@ -1,9 +1,11 @@
 """The directive `{quiz} NAME` shows teaching/quizzes/NAME.md, each option as a fold that opens to its explanation.
 
-Folds need no script: they work under a strict policy, with a keyboard, with a screen reader and on paper.
+Folds need no script: they work under a strict policy, with a keyboard and with a screen reader.  On paper they stay closed,
+and the right answers stand at the end of the page.
 """
 
 from pathlib import Path
+from string import ascii_lowercase
 
 from docutils import nodes
 from quiz import FOLDER, load_quiz
@@ -19,11 +21,15 @@ class Quiz(SphinxDirective):
         """The nodes of the quiz: an ordered list."""
         name = self.arguments[0]
         self.env.note_dependency(str(Path(self.env.srcdir, FOLDER, f"{name}.md")))
-        listed = nodes.enumerated_list(classes=["quiz"], enumtype="arabic", prefix="", suffix=".")
+        listed, answers = (nodes.enumerated_list(enumtype="arabic", prefix="", suffix=".") for _ in range(2))
+        listed["classes"].append("quiz")
         for question in load_quiz(self.env.srcdir, name):
             folds = [node for option in question.options for node in self.fold(option)]
             listed += nodes.list_item("", *self.parse_text_to_nodes(question.asked), *folds)
-        return [listed]
+            letter, right = next((letter, each) for letter, each in zip(ascii_lowercase, question.options) if each.right)
+            answers += nodes.list_item("", *self.parse_text_to_nodes(f"**{letter}.** {right.why}"))
+        rubric = nodes.rubric("", "Answers to the quiz")
+        return [listed, nodes.container("", rubric, answers, classes=["quiz-answers"])]
 
     def fold(self, option):
         """An option as a fold."""

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import nbformat
-from executed import recorded
+from executed import RECORD, recorded
 from quiz import FOLDER, load_quiz
 from sphinx.util.docutils import SphinxDirective
 
@@ -103,9 +103,10 @@ class Status(SphinxDirective):
         """When each was executed, for how long, and what it holds."""
         rows, sums = [], [0] * len(HELD)
         for page, link, notebook in self.pages():
-            run, quiz = recorded(notebook), Path(self.env.srcdir, FOLDER, f"{Path(page).name}.md")
+            run, quiz = notebook.metadata.get(RECORD), Path(self.env.srcdir, FOLDER, f"{Path(page).name}.md")
             held = held_by(notebook, len(load_quiz(self.env.srcdir, quiz.stem)) if quiz.is_file() else 0)
-            rows.append([link, f"{run['date']}, {run['seconds']} s" if run else "not recorded", *held])
+            since = "" if recorded(notebook) else "; changed since"
+            rows.append([link, f"{run['date']}, {run['seconds']} s{since}" if run else "not recorded", *held])
             sums = [one + other for one, other in zip(sums, held)]
         return table(["page", "executed", *HELD], [*rows, ["together", "", *sums]])
 

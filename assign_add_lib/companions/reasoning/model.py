@@ -16,7 +16,7 @@ from .data import FACTORS, Vocabulary
 LOOPED = ("recurrent", "continuous", "discrete", "corrected")
 STACKED = ("feed-forward", "chain")
 ARMS = (*STACKED, *LOOPED)
-RIGHT_STARTS = "right-starts"  # an arm beside these, which loops: trained as the discrete one, while vectors pass on
+RIGHT_STARTS = {"right-starts": 2, "right-starts-four": 4}  # arms beside these, which loop: rounds that vectors pass in training
 LAYERS = 2  # of a block
 REACH = 16  # distances from REACH on share one bias
 

@@ -3,6 +3,8 @@
 A measure takes a `ReasoningSeed` and gives numbers by their entries in the columns of its table, see TABLES.
 """
 
+from itertools import product
+
 import pandas as pd
 import torch
 from torch import Tensor
@@ -13,12 +15,13 @@ from ...engine.tidy import Numbers, Table, for_each, labelled
 from . import mechanism
 from .analysis import MENTIONS, disturbed, without_mentions
 from .data import FAN_IN, Graphs, graphs_of, sample_graphs, write
-from .model import ARMS, LOOPED, Network
+from .model import ARMS, LOOPED, RIGHT_STARTS, Network
 from .seeds import CHUNK, FEWER, SEEDS, TIMES, ReasoningSeed, fraction, pieces
 from .training import TOKENS_PASS, answers, iterations
 
 SHIPPED = "companions/reasoning-tables/{}.csv"  # by the name of the table
 LATER = (-2, -1, 0, 1, 2, 4, 8, 16)  # iterations before and after a graph's depth
+PASSES = {"vectors": "continuous", "tokens": "discrete"}  # what passes on in the test, and an arm that does so
 ROUNDS = 12  # iterations that are counted one by one
 PERCENT = (0, 1, 5, 10, 20)  # of values made wrong at one iteration
 MORE = 8  # iterations that follow
@@ -121,6 +124,33 @@ def depths(seed: ReasoningSeed) -> Numbers:
     return labelled(graphs, deep.tolist())
 
 
+def passing(seed: ReasoningSeed, arm: str) -> Numbers:
+    """Graphs that one network solves by vectors and by tokens, and how many there are: by size and depth, where there are ten.
+
+    Beside them, of CHUNK graphs a size: the share of nodes right 16 iterations after each graph's depth; and by the nodes' own
+    depth how many there are, how many are right when due, after so many iterations, and of these at the end, after the graph's.
+    """
+    found, network = {}, seed.network(arm)
+    for times, (passes, way) in product((1, 2), PASSES.items()):
+        graphs = seed.graphs(times)
+        whole = torch.cat([answers(network, way, each) == each.solution for each in pieces(graphs)]).all(1)
+        for deep, many in zip(*graphs.depth.unique(return_counts=True)):
+            if many >= 10:
+                key, solved = (times, passes, f"depth {deep}"), whole[graphs.depth == deep].sum()
+                found |= {(*key, "graphs"): many, (*key, "solved"): solved}
+        found |= {(times, passes, "all", "graphs"): len(whole), (times, passes, "all", "solved"): whole.sum()}
+        few, row = graphs.rows(slice(CHUNK)), torch.arange(CHUNK)
+        held = held_after(network, way, few, int(few.depth.max()) + LATER[-1])
+        right = held == few.solution
+        found[times, passes, "all", "nodes later"] = fraction(right[few.depth + LATER[-1] - 1, row])
+        due, end = right.gather(0, few.depths[None] - 1)[0], right[few.depth - 1, row]
+        for deep in range(1, ROUNDS + 1):
+            there = few.depths == deep
+            counts = {"nodes": there, "nodes due": there & due, "nodes at the end": there & due & end}
+            found |= {(times, passes, f"depth {deep}", of): hits.sum() for of, hits in counts.items()}
+    return found
+
+
 def right_later(held: Tensor, graphs: Graphs) -> Tensor:
     """Shares of the values (later, graph, node) that are right, (later,)."""
     return (held == graphs.solution).double().mean((1, 2))
@@ -203,6 +233,7 @@ TABLES = {
     "by_iteration": Table(("arm", "later"), for_each(LOOPED, by_iteration)),
     "by_round": Table(("arm", "depth", "round"), for_each(LOOPED, by_round)),
     "depths": Table(("depth",), depths),
+    "passing": Table(("arm", "times", "passes", "depth", "measure"), for_each(("discrete", *RIGHT_STARTS), passing)),
     "recovery": Table(("arm", "percent", "later"), for_each((*LOOPED, "rule"), recovery)),
     "recovery_of_large_graphs": Table(("arm", "percent", "later"), for_each(("corrected", "rule"), recovery_of_large_graphs)),
     "from_the_solution": Table(("later",), from_the_solution),

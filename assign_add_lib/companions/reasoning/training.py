@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice
+from itertools import islice, pairwise
 from types import MappingProxyType
 
 import torch
@@ -18,7 +18,7 @@ from .model import ARMS, RIGHT_STARTS, STACKED, Network, continue_chain, iterate
 TOKENS_PASS = ("discrete", "corrected")  # arms whose iterations pass tokens on, and are trained one at a time
 BATCH_SEED, MEASURE_SEED = 1_000_000, 2_000_000  # added to the seed: weights, batches and measures draw from streams of their own
 SKEW = 0.7  # share of leaves that carry 0 at first
-STEPS = dict.fromkeys(ARMS, 6000) | dict.fromkeys((*TOKENS_PASS, RIGHT_STARTS), 16_000)  # 6000: up to four rounds each
+STEPS = dict.fromkeys(ARMS, 6000) | dict.fromkeys((*TOKENS_PASS, *RIGHT_STARTS), 16_000)  # 6000: up to four rounds each
 WORST = 0.4  # largest share of wrong values that the arm that learns to correct finds in a graph
 
 
@@ -146,7 +146,7 @@ class ArmLearner(ScheduledLearner):
 
         End to end (feed-forward, recurrent): of the values at the last iteration.  Chain: of all tokens that it writes.
         Continuous: of all factors after every iteration.  Discrete and corrected: of all factors after one iteration
-        from the state of a random one, true or with wrong values.  Right starts: after each of two from such a true state.
+        from the state of a random one, true or with wrong values.  Right starts: after each of two or four from such a state.
         """
         network, tokens = self.network, written(self.config.arm, graphs)
         if self.config.arm in TOKENS_PASS:
@@ -159,8 +159,8 @@ class ArmLearner(ScheduledLearner):
         if self.config.arm == "feed-forward":
             last = at_definitions(network(network.embed(tokens.factors)), tokens)
             return cross_entropy(network.value(last).flatten(0, 1), states[-1].flatten())
-        if self.config.arm == RIGHT_STARTS:
-            return self._two_iterations(states, tokens, generator)
+        if self.config.arm in RIGHT_STARTS:
+            return self._from_right_starts(states, tokens, generator)
         ended = list(islice(iterate(network, network.embed(tokens.factors), discrete=False), len(states) - 1))
         if self.config.arm == "recurrent":
             stream = torch.stack(ended)[depth - 1, torch.arange(len(depth))]
@@ -181,12 +181,12 @@ class ArmLearner(ScheduledLearner):
         logits = self.network.read(self.network(self.network.embed(tokens.holding(held, read))))
         return factors_loss(logits, tokens.holding(graphs.step(held), held), tokens.real)
 
-    def _two_iterations(self, states: Tensor, tokens: Tokens, generator: torch.Generator) -> Tensor:
+    def _from_right_starts(self, states: Tensor, tokens: Tokens, generator: torch.Generator) -> Tensor:
         row, last = torch.arange(len(tokens.node), device=self.device), len(states) - 1
         t = torch.randint(len(states), row.shape, generator=generator, device=self.device)
-        read, held, *after = (states[(t + n).clamp(0, last), row] for n in (-1, 0, 1, 2))
-        targets = tokens.holding(after[0], held), tokens.holding(after[1], after[0])
-        ended = iterate(self.network, self.network.embed(tokens.holding(held, read)), discrete=False)
+        at = [states[(t + n).clamp(0, last), row] for n in range(-1, RIGHT_STARTS[self.config.arm] + 1)]
+        start, *targets = (tokens.holding(after, before) for before, after in pairwise(at))
+        ended = iterate(self.network, self.network.embed(start), discrete=False)
         losses = [factors_loss(self.network.read(each), target, tokens.real) for target, each in zip(targets, ended)]
         return torch.stack(losses).mean()
 

@@ -16,15 +16,18 @@ from ..page import data_element, img_element, is_static, picture_of
 # of each element its modules, each after what it imports
 ASKED = ("elements", "chance", "network", "problem", "interventions", "shelf", "explorable")
 MODULES = {
-    "the-flow": (*ASKED, "passes", "arrows", "flow"),
+    "the-flow": (*ASKED, "field", "passes", "arrows", "flow"),
     "learning-film": (*ASKED, "passes", "arrows", "film"),
     "nine-clocks": ("elements", "network", "shelf", "explorable", "adder", "clocks"),
-    "name-badges": ("elements", "chance", "network", "problem", "shelf", "explorable", "carry", "badges"),
+    "name-badges": ("elements", "chance", "network", "problem", "shelf", "explorable", "field", "carry", "badges"),
     "transplant-bench": ("elements", "chance", "network", "problem", "shelf", "explorable", "bench"),
     "set-weights": ("elements", "chance", "network", "problem", "shelf", "explorable", "byhand"),
     "clock-board": ("elements", "network", "shelf", "explorable", "adder", "canvas", "board"),
     "neuron-wall": ("elements", "network", "shelf", "explorable", "adder", "canvas", "tiles", "votes", "wall"),
     "train-here": ("elements", "chance", "network", "shelf", "explorable", "adder", "trainer", "train_here"),
+    "one-head": ("elements", "network", "shelf", "explorable", "one_head"),
+    "is-it-new": ("elements", "chance", "network", "problem", "shelf", "explorable", "field", "is_it_new"),
+    "worlds-fell": ("elements", "network", "shelf", "explorable", "worlds_fell"),
     "one-step": ("elements", "network", "shelf", "explorable", "one_step"),
 }
 

@@ -3,7 +3,7 @@
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
 from .elsewhere import ANSWER_LOOKS, computation_graph, one_round, share_panels
 from .learn import block_matrix, held, vote_grids
-from .moving import badges, bench, boards, by_kind, clocks, film, flow, growth, look_up_peak, wall
+from .moving import badges, bench, boards, by_kind, clocks, fallen, film, flow, growth, head, look_up_peak, pairs, wall
 from .phases import loss_by_lever, place_maps, release_panels
 from .read import algorithm, interference, neuron_grid, patch_maps, score_block, score_table, seed_curves, spectra
 from .runs import run_curves, run_dots

@@ -197,3 +197,42 @@ def film(curves: Mapping[str, pd.Series], names: Sequence[str], frames: Mapping[
         draw_flow(axes, names, layers, odds)
         axes.set_title(f"step {step}")
     return figure
+
+
+def head(values: Sequence[float], scores: Sequence[float], weights: Sequence[float], mix: float) -> Figure:
+    """Draw the attention weights of keys with these scores, and on a line of numbers their values and the average."""
+    figure, (bars, line) = plt.subplots(2, 1, figsize=(WIDTH, 2.8), height_ratios=(len(values), 1))
+    bars.barh([f"{value:g}, score {score:g}" for value, score in zip(values, scores)], weights, color=BLUE)
+    for at, weight in enumerate(weights):
+        bars.text(weight + 0.01, at, f"{weight:.0%}", va="center")
+    bars.set(xlim=(0, 1), xticks=[])
+    bars.invert_yaxis()
+    line.hlines(0, 0, max(values), color=GREY)
+    line.scatter(values, [0] * len(values), s=[200 * weight for weight in weights], color=BLUE)
+    for value in values:
+        line.text(value, -1.1, f"{value:g}", ha="center", va="center")
+    line.plot(mix, 0.5, "v", color=VERMILION, ms=9)
+    line.text(mix, 1.2, f"{mix:.1f}", ha="center", va="center", color=legible(VERMILION), weight="bold")
+    line.set(ylim=(-1.5, 1.6))
+    line.set_axis_off()
+    return figure
+
+
+def pairs(held: Tensor, x: int, y: int) -> Figure:
+    """Draw all pairs (x, y), those of `held` (x, y) filled, and a ring round one."""
+    figure, axes = plt.subplots(figsize=(4.2, 4.2))
+    axes.imshow(held.T.numpy(), origin="lower", cmap=ListedColormap(["#f4f4f4", "#8c9bb0"]), vmin=0, vmax=1)
+    axes.plot(x, y, "o", ms=11, mfc="none", mec=VERMILION, mew=2.5)
+    axes.set(xlabel="x", ylabel="y", xticks=[0, len(held) - 1], yticks=[0, len(held) - 1])
+    return figure
+
+
+def fallen(seeds: Sequence[float], untrained: float, level: float, least: bool) -> Figure:
+    """Draw the shares of trained networks on a line from 0 to 1, that of an untrained one, and shade what was predicted."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.3))
+    axes.axvspan(level if least else 0, 1 if least else level, color="#dddddd", zorder=0)
+    axes.hlines(0, 0, 1, color=INK)
+    axes.plot(untrained, 0, "|", color=INK, ms=14)
+    axes.plot(seeds, [0] * len(seeds), "o", color=VERMILION, ms=9, alpha=0.7)
+    axes.set(xlim=(-0.02, 1.02), ylim=(-1, 1), yticks=[], xticks=[0, 0.5, 1], xlabel="share of right answers")
+    return figure

@@ -4,7 +4,7 @@ import { LEAST, inPercent, sumBehind } from "./passes.js";
 
 const READ = 0.1; // by layer 2, of a variable beside + whose row in layer 1 is drawn, too
 export const WIDE = 720; // of the drawing
-const FULL = 22, STEPPED_BACK = 0.32; // widths: of an arrow of 100 %, and of a PAD, where another token has 1
+const WIDEST = 22, STEPPED_BACK = 0.32; // widths: of an arrow of 100 %, and of a PAD, where another token has 1
 
 export class FlowPicture {
   #arrows = new Map(); // by layer, query and key
@@ -25,11 +25,11 @@ export class FlowPicture {
     this.root = make("div", { class: "flow" }, this.svg, this.tokens);
   }
 
-  /** Draw what a pass (`passOf`) over a problem shows; `chosen` is a token that stands out, or null; `cuts` holds [layer, query, key] each. */
-  show(problem, pass, chosen = null, cuts = []) {
-    const ids = problem.tokens(), { task } = this, names = ids.map((id) => task.names[id]);
-    const place = (operand, side) => (typeof operand === "number" ? side : ids.indexOf(task.token(operand)) + 1);
-    this.carriers = { x: place(problem.left, task.left), y: place(problem.right, task.right) };
+  /** Draw a pass (`passOf`) over tokens, and over the problem that they spell, or null; `chosen` is a token that stands out, or null; `cuts` holds [layer, query, key] each. */
+  show(ids, problem, pass, chosen = null, cuts = []) {
+    const { task } = this, names = ids.map((id) => task.names[id]), noted = (id) => ids.slice(0, task.room).indexOf(id);
+    const place = (side) => (ids[side] < task.numbers ? side : noted(ids[side]) < 0 ? null : noted(ids[side]) + 1);
+    this.carriers = { x: place(task.left), y: place(task.right) };
     this.#place(ids, names, chosen);
     const rows = this.#rows(ids, pass.layers, chosen, cuts), drawn = rows.flatMap((row) => this.#ribbons(row, pass.layers, cuts, chosen));
     for (const [name, { root, words }] of this.#arrows) {
@@ -88,7 +88,7 @@ export class FlowPicture {
   /** The arrows of one row, which meet side by side at its query, as wide together as they are apart; returns what they are called. */
   #ribbons([layer, query], layers, cuts, chosen) {
     const row = layers[layer - 1][query], isCut = (key) => cuts.some((each) => String(each) === String([layer, query, key]));
-    const keys = [...row.keys()].filter((key) => row[key] >= LEAST || isCut(key)), wide = keys.map((key) => (isCut(key) ? 2 : Math.max(1.5, FULL * row[key])));
+    const keys = [...row.keys()].filter((key) => row[key] >= LEAST || isCut(key)), wide = keys.map((key) => (isCut(key) ? 2 : Math.max(1.5, WIDEST * row[key])));
     const [from, to] = this.#ends(layer), end = to + 10, middle = (from + end) / 2;
     let x = this.xs[query] - wide.reduce((sum, each) => sum + each, 0) / 2;
     return keys.map((key, i) => {
@@ -120,7 +120,7 @@ export class FlowPicture {
   }
 
   #showAnswer(problem, { odds, neurons }) {
-    const [[answer]] = odds, right = answer === problem.answer, sum = sumBehind(problem, answer), step = WIDE / neurons.length;
+    const [[answer]] = odds, right = !problem || answer === problem.answer, sum = problem ? sumBehind(problem, answer) : "", step = WIDE / neurons.length;
     this.parts.neurons.setAttribute("d", neurons.map((value, i) => (value > 0 ? `M${((i + 0.5) * step).toFixed(1)} 164v-${(52 * value).toFixed(1)}` : "")).join(""));
     this.parts.answer.textContent = answer;
     this.parts.answer.classList.toggle("wrong", !right);

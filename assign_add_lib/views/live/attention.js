@@ -5,11 +5,18 @@ import { largest } from "./network.js";
 const FULL = [8, 81, 156]; // the colour of a weight of 1; that of 0 is white
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -99], End: [0, 99] };
 
+/** Give a cell the colour of a weight of attention, with letters that stand out from it. */
+export function shade(cell, weight) {
+  const [red, green, blue] = FULL.map((channel) => Math.round(255 + weight * (channel - 255)));
+  cell.style.backgroundColor = `rgb(${red}, ${green}, ${blue})`;
+  cell.style.color = weight > 0.77 ? "white" : "black"; // there white letters stand out as well as black ones
+}
+
 /** The patterns of some layers, each (query, key) row after row, over one sequence of tokens. */
 export class AttentionMaps {
   #cells; // [layer][query][key], an element each
   #stops; // of each layer, the query and the key that the Tab key reaches
-  #reds; // [layer][query and key], how red each cell is, from 255 for white to 8
+  #shades; // [layer][query and key], how dark each cell is, from 0 to 255
   #names = [];
   #patterns = [];
 
@@ -18,7 +25,7 @@ export class AttentionMaps {
     Object.assign(this, { length, chosen, at: { layer: layers - 1, query: length - 1, key: 0 } });
     this.#stops = Array.from({ length: layers }, () => [length - 1, 0]);
     this.root = make("div", { class: "layers" });
-    this.#reds = Array.from({ length: layers }, () => new Int16Array(length * length).fill(-1));
+    this.#shades = Array.from({ length: layers }, () => new Int16Array(length * length).fill(-1));
     const all = Array.from({ length }), cell = (later) => (later ? "<td></td>" : '<td role="gridcell" tabindex="-1"></td>');
     const row = (_, query) => `<tr role="row"><th scope="row" role="rowheader"></th>${all.map((_, key) => cell(key > query)).join("")}</tr>`;
     const blank = `<thead><tr role="row"><td></td>${'<th scope="col" role="columnheader"></th>'.repeat(length)}</tr></thead><tbody>${all.map(row).join("")}</tbody>`;
@@ -43,22 +50,22 @@ export class AttentionMaps {
     if (String(names) !== String(this.#names)) {
       for (const table of this.root.querySelectorAll("table")) {
         names.forEach((name, place) => {
-          table.tHead.rows[0].cells[place + 1].replaceChildren(make("span", { text: name }));
-          table.tBodies[0].rows[place].cells[0].textContent = name;
+          const [column, row] = [table.tHead.rows[0].cells[place + 1], table.tBodies[0].rows[place].cells[0]];
+          column.replaceChildren(make("span", { text: name }));
+          row.textContent = name;
+          for (const head of [column, row]) head.classList.toggle("pad", name === "PAD");
         });
       }
       this.#names = names;
     }
     this.#cells.forEach((rows, layer) => rows.forEach((row, query) => {
       for (let key = 0; key <= query; key++) {
-        const spot = query * this.length + key, weight = patterns[layer][spot], cell = row[key];
-        const [red, green, blue] = FULL.map((channel) => Math.round(255 + weight * (channel - 255)));
+        const spot = query * this.length + key, weight = patterns[layer][spot], cell = row[key], dark = Math.round(255 * weight);
         const text = weight >= 0.1 ? String(Math.round(100 * weight)) : "";
         if (cell.textContent !== text) cell.textContent = text;
-        if (this.#reds[layer][spot] === red) continue; // what is touched is laid out and painted anew
-        this.#reds[layer][spot] = red;
-        cell.style.backgroundColor = `rgb(${red}, ${green}, ${blue})`;
-        cell.style.color = weight > 0.77 ? "white" : "black"; // there white letters stand out as well as black ones
+        if (this.#shades[layer][spot] === dark) continue; // what is touched is laid out and painted anew
+        this.#shades[layer][spot] = dark;
+        shade(cell, weight);
       }
     }));
     this.#stops.forEach(([query, key], layer) => this.#label(layer, query, key));

@@ -3,6 +3,7 @@ import { carry, under } from "./carry.js";
 import { chance } from "./chance.js";
 import { make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
+import { problemField } from "./field.js";
 import { largest, run } from "./network.js";
 import { Problem } from "./problem.js";
 
@@ -14,35 +15,23 @@ const percent = (share) => `${Math.round(100 * share)}%`;
 class NameBadges extends Explorable {
   build(weights) {
     this.weights = weights;
-    this.text = make("input", { type: "text", "aria-label": "Problem", spellcheck: "false", autocapitalize: "off" });
-    this.text.addEventListener("input", () => this.#read());
-    this.text.addEventListener("change", () => (this.error.textContent = this.#read()));
+    this.field = problemField((problem) => {
+      if (problem.assignments.length < 2) throw new Error("Only two numbers or more can exchange their badges.");
+      this.#ask(problem);
+    });
     const [another, back] = ["Another problem", "Put badges back"].map((text) => make("button", { type: "button", text }));
     another.addEventListener("click", () => this.#draw());
     back.addEventListener("click", () => this.#ask(this.problem));
-    this.error = make("p", { class: "error", role: "status" });
     this.cards = make("ol", { class: "number-cards" });
     this.question = make("p", { class: "question" });
     this.verdict = make("p", { class: "verdict", role: "status" });
     this.blend = slider("", { least: 0, most: 1, step: 0.05, value: 0, says: percent }, (part) => this.#turn({ part }));
     this.view.replaceChildren(
-      make("div", { class: "controls" }, this.text, another), this.error, this.cards,
+      make("div", { class: "controls" }, this.field.root, another), this.field.fault, this.cards,
       make("p", { class: "caption", text: "Bars: how much attention = pays to each number in layer 2." }),
       this.question, this.verdict, make("div", { class: "controls" }, this.blend.root, back),
     );
-    this.#ask(Problem.parse(this.getAttribute("problem")));
-  }
-
-  /** Ask what is typed; what is wrong with it, in words. */
-  #read() {
-    try {
-      const problem = Problem.parse(this.text.value);
-      if (problem.assignments.length < 2) return "Only two numbers or more can exchange their badges.";
-      this.#ask(problem, this.text.value);
-      return "";
-    } catch (error) {
-      return error.message;
-    }
+    this.field.ask(this.getAttribute("problem"));
   }
 
   #draw() {
@@ -50,11 +39,11 @@ class NameBadges extends Explorable {
     let problem;
     do problem = Problem.draw(1 + below(2), undefined, below);
     while (problem.assignments.length < 3);
-    this.#ask(problem);
+    this.field.ask(String(problem));
   }
 
   /** Lay the cards of a problem, each with the badge that layer 1 gave it. */
-  #ask(problem, typed = String(problem)) {
+  #ask(problem) {
     const { task } = problem, tokens = problem.tokens(), pattern = run(this.weights, tokens).sites[READ[0]];
     const numbers = tokens.map((token, place) => place).filter((place) => tokens[place] < task.numbers);
     const read = (place, letter) => tokens.reduce((sum, token, key) => sum + (token === task.token(letter)) * pattern[place * task.length + key], 0);
@@ -62,8 +51,6 @@ class NameBadges extends Explorable {
     this.slots = numbers.map((place) => this.#card(place, tokens[place], numbers.length, place < task.room));
     Object.assign(this, { problem, tokens, worn: this.given.map((_, card) => card), lifted: null });
     this.cards.replaceChildren(...this.slots.map(({ root }) => root));
-    if (this.text.value !== typed) this.text.value = typed;
-    this.error.textContent = "";
     const asked = Math.max(0, this.given.findIndex((held) => this.#side(this.#name(held))));
     this.#turn({ pair: [asked, asked + 1 < this.given.length ? asked + 1 : asked - 1], part: 0 });
   }

@@ -5,6 +5,7 @@
 // What stands in it is for readers without scripts and for print; a sentence of class `said` is what its network says of its problem.
 import { chance } from "./chance.js";
 import { afterPaint, make, onceNear } from "./elements.js";
+import { problemField } from "./field.js";
 import { SETTINGS } from "./interventions.js";
 import { Pane } from "./pane.js";
 import { KINDS, Problem, STUDY } from "./problem.js";
@@ -12,8 +13,7 @@ import { shelfOf } from "./shelf.js";
 
 const FRESH = 500; // problems of each kind on which an accuracy is taken
 const PROBLEM = "c=1, b=17, a=42, b+19=?"; // where none is asked
-const LONGEST = 300; // letters of a problem
-const ALL = "run tokens changes attention score stream circle accuracy";
+const ALL = "run tokens changes flow attention score stream circle accuracy";
 const NAMES = ["run", "step", ...Object.keys(SETTINGS)]; // what distinguishes a network
 
 const option = (id) => make("option", { value: id, text: STUDY.names[id] });
@@ -25,10 +25,9 @@ class AssignAdd extends HTMLElement {
   #panes = [];
   #chosen = {};
   #revealed = true;
-  #guess = "";
+  #guess = null; // what the reader foresaw
   #faults = new Map(); // what is wrong with what was asked, one line each
   #note = 0;
-  #late = 0;
   #measuring = false;
 
   connectedCallback() {
@@ -43,7 +42,7 @@ class AssignAdd extends HTMLElement {
     this.#shows = new Set((this.getAttribute("shows") ?? ALL).split(" "));
     const sides = NAMES.some((name) => given(`${name}2`) !== null) ? ["", "2"] : [""];
     this.#build(sides.length === 2);
-    this.text.value = given("problem") ?? PROBLEM;
+    this.field.put(given("problem") ?? PROBLEM);
     const of = (name, side) => {
       if (name === "step" && asked.has(`run${side}`) && !asked.has(`step${side}`)) return ""; // of another run, its last
       return given(name + side) ?? (name in SETTINGS ? null : given(name));
@@ -54,7 +53,7 @@ class AssignAdd extends HTMLElement {
     const tokens = asked.get("tokens"), known = ["run", "step"].every((name) => this.hasAttribute(name) && !asked.has(name));
     const begin = () => {
       if (known) this.#shelf.weights(given("run"), given("step")).catch(() => {}); // on its way while the list of runs is
-      this.#begin(tokens, this.text.value);
+      this.#begin(tokens, given("problem") ?? PROBLEM);
       starts.forEach((start) => start());
     };
     if (this.hasAttribute("address")) return begin(); // for it the reader came
@@ -73,27 +72,29 @@ class AssignAdd extends HTMLElement {
     guess.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#revealed = guess.hidden = true;
-      this.#guess = ` You said ${this.prediction.value}.`;
+      this.#guess = this.prediction.valueAsNumber;
       this.#show();
       const { verdict } = this.#panes.at(-1);
       verdict.tabIndex = -1;
       verdict.focus({ preventScroll: true });
     });
+    this.field = problemField((problem) => this.#hold(problem.tokens()), { marked: (wrong) => this.live.classList.toggle("stale", wrong), said: (line) => this.#fault("problem", line) });
     this.classList.add("live");
     this.append(part("live", "div", { class: "live-view" },
-      make("label", { class: "problem", text: "Problem " }, part("text", "input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
-      make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
+      this.field.root,
+      make("div", { class: "draw-row" }, make("div", { class: "draws", role: "group", "aria-label": "Draw a problem by its kind" }, "draw: ", ...draws),
+        ...(document.fullscreenEnabled && shows.has("run") ? [part("large", "button", { type: "button", class: "large", text: "Projector" })] : [])),
       part("error", "p", { class: "error", role: "status" }),
       ...(shows.has("tokens") ? [part("tokens", "div", { class: "tokens", role: "group", "aria-label": `The ${STUDY.length} tokens` })] : []),
       ...(this.#revealed ? [] : [guess]),
       part("panes", "div", { class: "panes" }),
       make("div", { class: "more" }, part("second", "button", { type: "button" }),
         ...(shows.has("accuracy") ? [part("measure", "button", { type: "button", text: "Accuracy on fresh problems" }), part("progress", "progress", { max: FRESH, hidden: "", "aria-label": "problems of each kind answered" }), part("accuracy", "div", { role: "status" })] : []))));
-    this.text.addEventListener("input", () => this.#ask(this.text.value));
+    this.large?.addEventListener("click", () => this.live.requestFullscreen());
     this.measure?.addEventListener("click", () => this.#measure());
     this.second.hidden = !shows.has("run");
     this.second.addEventListener("click", () => {
-      if (this.#panes.length === 1) return this.#open(this.#panes[0].weights ? this.#panes[0].state : {})();
+      if (this.#panes.length === 1) return this.#open(this.#panes[0].beside(KINDS[this.#problem()[0]?.kind]?.slice(0, 5)))();
       this.#panes.pop().close();
       for (const of of ["settings 2", "link 2", "weights 2"]) this.#fault(of, "");
       this.#counted();
@@ -128,38 +129,22 @@ class AssignAdd extends HTMLElement {
   /** Take what a link or the page asks; where that is no problem, say why and take the usual one. */
   #begin(tokens, text) {
     const ids = tokens?.split(" ").map((name) => STUDY.names.indexOf(name));
-    if (!ids) this.#ask(text.slice(0, LONGEST), false);
+    if (!ids) this.field.ask(text);
     else if (ids.length === STUDY.length && !ids.includes(-1)) this.#hold(ids, true);
     else this.#fault("problem", `the link does not name ${STUDY.length} tokens of this task`);
     if (this.#ids) return;
     const fault = this.#faults.get("problem");
-    this.#ask(this.hasAttribute("address") ? PROBLEM : this.getAttribute("problem"), false);
+    this.field.ask(this.hasAttribute("address") ? PROBLEM : this.getAttribute("problem"));
     this.#fault("asked", fault);
-  }
-
-  /** Take a problem as text; where it does not read as one, say why and keep the last. */
-  #ask(text, typing = true) {
-    clearTimeout(this.#late);
-    if (!typing) this.text.value = text;
-    try {
-      this.#hold(Problem.parse(text, STUDY).tokens());
-    } catch (error) {
-      this.text.ariaInvalid = "true";
-      this.live.classList.add("stale");
-      this.#late = setTimeout(() => this.#fault("problem", error.message), typing ? 400 : 0); // once the reader pauses
-      if (!typing) this.#fault("problem", error.message);
-    }
   }
 
   /** Ask about these tokens from now on. */
   #hold(ids, spell = false) {
-    clearTimeout(this.#late);
     this.#ids = ids;
     this.#chosen = { layer: 1, query: STUDY.last, key: null };
-    this.#guess = "";
-    if (spell) this.text.value = this.#problem()[0]?.toString() ?? ""; // where there is none, the verdict says why
-    this.text.ariaInvalid = "false";
-    for (const of of ["problem", "asked"]) this.#fault(of, "");
+    this.#guess = null;
+    if (spell) this.field.put(this.#problem()[0]?.toString() ?? ""); // where there is none, the verdict says why
+    this.#fault("asked", "");
     this.#show();
   }
 
@@ -175,7 +160,6 @@ class AssignAdd extends HTMLElement {
   #fault(of, line) {
     this.#faults.set(of, line);
     this.error.textContent = [...this.#faults.values()].filter(Boolean).join("; ");
-    this.live.classList.toggle("stale", Boolean(this.#faults.get("problem"))); // shown is not what was asked
   }
 
   /** Say what the networks answer on the tokens, and once that is painted, show what lies behind it. */
@@ -189,7 +173,7 @@ class AssignAdd extends HTMLElement {
     this.#showRest();
     if (!this.#revealed) return;
     if (this.measure && !this.#measuring) this.accuracy.replaceChildren(); // it was of what stood here before
-    for (const pane of ready) pane.say(this.#ids, words, problem?.answer ?? null, pane === this.#panes.at(-1) ? this.#guess : "");
+    for (const pane of ready) pane.say(this.#ids, words, problem, pane === this.#panes.at(-1) ? this.#guess : null);
     if (this.hasAttribute("address")) this.#write(problem);
   }
 
@@ -232,6 +216,7 @@ class AssignAdd extends HTMLElement {
       const id = String(this.#ids[place]);
       if (select.length > 1) select.value = id;
       else if (select.value !== id) select.replaceChildren(option(id));
+      select.classList.toggle("pad", this.#ids[place] === STUDY.pad);
     });
   }
 

@@ -70,7 +70,7 @@ class LearningFilm extends Explorable {
     this.step.set(at);
     this.line.setAttribute("d", `M${this.#x(step)} 4V${HIGH - 24}`);
     this.shares.replaceChildren("Right answers: ", ...Object.entries(this.curves).map(([kind, shares]) => make("span", { class: LOOKS[kind], text: `${kind} ${Math.round(shares[row] / 10)} %` })));
-    this.picture.show(problem, pass);
+    this.picture.show(problem.tokens(), problem, pass);
     const stays = at >= this.#settled() ? " In all later frames it says the same." : "";
     this.verdict.textContent = `Step ${spaced(step)}: the network ${said(problem, pass.odds)}${stays}`;
   }

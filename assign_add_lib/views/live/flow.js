@@ -3,32 +3,30 @@
 import { FlowPicture } from "./arrows.js";
 import { make, onceNear } from "./elements.js";
 import { Explorable } from "./explorable.js";
+import { problemField } from "./field.js";
 import { cutArrow, together } from "./interventions.js";
 import { run } from "./network.js";
-import { LEAST, handedPass, inPercent, passOf, said } from "./passes.js";
+import { LEAST, formOf, handedPass, inPercent, passOf, said, toggled } from "./passes.js";
 import { Problem, STUDY } from "./problem.js";
 
 class TheFlow extends Explorable {
   #cuts = []; // [layer, query, key] each
   #chosen = null;
-  #late = 0;
 
   sketch() {
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     this.picture = new FlowPicture(STUDY, { tapped: (place) => this.#choose(place), cut: (...arrow) => this.#cut(arrow) });
-    this.view.append(
-      make("label", { class: "problem" }, make("span", { text: "Problem" }), part("text", "input", { type: "text", maxlength: 300, spellcheck: "false", autocomplete: "off", autocapitalize: "off" })),
-      part("fault", "p", { class: "error", role: "status" }),
+    this.field = problemField((problem) => this.#ask(problem), { marked: (wrong) => this.body.classList.toggle("stale", wrong) });
+    this.view.append(this.field.root, this.field.fault,
       part("body", "div", {}, this.picture.root, part("verdict", "p", { class: "verdict", role: "status" }),
         make("div", { class: "reads" }, part("reads", "div", {}), part("mend", "button", { type: "button", text: "Mend all" }), part("note", "p", { class: "note" }))));
-    this.text.value = this.getAttribute("problem");
-    this.text.addEventListener("input", () => this.#ask());
+    this.field.put(this.getAttribute("problem"));
     this.mend.addEventListener("click", () => {
       this.#cuts = [];
-      this.text.focus({ preventScroll: true }); // for the button goes
+      this.field.text.focus({ preventScroll: true }); // for the button goes
       this.#show(true);
     });
-    this.opening = { problem: Problem.parse(this.text.value), pass: handedPass(JSON.parse(this.getAttribute("pass"))) };
+    this.opening = { problem: Problem.parse(this.getAttribute("problem")), pass: handedPass(JSON.parse(this.getAttribute("pass"))) };
     this.problem = this.opening.problem;
     this.#show();
     onceNear(this, () => this.picture.flow());
@@ -39,23 +37,11 @@ class TheFlow extends Explorable {
     this.#show();
   }
 
-  /** Take the problem as it is typed; where it does not read as one, say why once the reader pauses. */
-  #ask() {
-    clearTimeout(this.#late);
-    const fault = (line) => {
-      this.text.ariaInvalid = String(Boolean(line));
-      this.body.classList.toggle("stale", Boolean(line));
-      this.#late = setTimeout(() => (this.fault.textContent = line), line ? 400 : 0);
-    };
-    try {
-      const problem = Problem.parse(this.text.value), form = (of) => String(of.tokens().map((id) => id < STUDY.numbers));
-      if (form(problem) !== form(this.problem)) [this.#cuts, this.#chosen] = [[], null]; // now other tokens stand there
-      this.problem = problem;
-      fault("");
-      this.#show(true);
-    } catch (error) {
-      fault(error.message);
-    }
+  #ask(problem) {
+    const [form, old] = [problem, this.problem].map((each) => formOf(each.tokens(), STUDY));
+    if (form !== old) [this.#cuts, this.#chosen] = [[], null]; // now other tokens stand there
+    this.problem = problem;
+    this.#show(true);
   }
 
   #choose(place) {
@@ -65,8 +51,7 @@ class TheFlow extends Explorable {
 
   /** Cut an arrow, or mend it. */
   #cut(arrow) {
-    const others = this.#cuts.filter((each) => String(each) !== String(arrow));
-    this.#cuts = others.length < this.#cuts.length ? others : [...others, arrow];
+    this.#cuts = toggled(this.#cuts, arrow);
     this.#show(true);
   }
 
@@ -76,7 +61,7 @@ class TheFlow extends Explorable {
     const known = !weights && !cuts.length && String(problem) === String(opening.problem);
     if (!weights && !known) return (this.verdict.textContent = "The network is not here yet …");
     const pass = known ? opening.pass : passOf(run(weights, ids, together(...cuts.map((each) => cutArrow(...each, ids.length)))), ids.length);
-    picture.show(problem, pass, this.#chosen, cuts);
+    picture.show(ids, problem, pass, this.#chosen, cuts);
     if (flowing) picture.flow();
     const [[layer, query, key]] = cuts.length ? cuts : [[]], name = (place) => STUDY.names[ids[place]];
     const lead = cuts.length > 1 ? `With ${cuts.length} arrows cut, the network ` : cuts.length ? `Layer ${layer}: ${name(query)} no longer attends to ${name(key)}. The network now ` : "The network ";

@@ -1,14 +1,16 @@
 // One network, asked: which run and step it is, what is changed inside it, and all that it says of sixteen tokens.
+import { FlowPicture } from "./arrows.js";
 import { AttentionMaps } from "./attention.js";
-import { draw, make, table } from "./elements.js";
-import { SETTINGS, alteration, changes, patternOf, scoresOf, untouched } from "./interventions.js";
+import { circleOf, readOff, rowsOfEqual } from "./behind.js";
+import { make, table } from "./elements.js";
+import { SETTINGS, alteration, changes, cutArrow, patternOf, scoresOf, together, untouched } from "./interventions.js";
 import { complete, largest, logitsAt, partsOf, run, softmax } from "./network.js";
+import { formOf, judged, passOf, toggled } from "./passes.js";
 import { saying } from "./words.js";
 
-const STAGES = ["token and position", "after layer 1", "after layer 2's attention", "after the MLP"];
 const WAITS = "Fetching the network …";
 const PARTS = ["token", "position", "from layer 1"];
-const RANGE = [-45, 65]; // of the circle: what the logits of the shipped runs stay within
+const LEARNED = 0.6; // right of a kind of problem: at a step with less, the network does something else
 
 /** A number with one digit after the point, and no -0.0. */
 const tenths = (value) => (Math.abs(value) < 0.05 ? 0 : value).toFixed(1);
@@ -21,9 +23,10 @@ export class Pane {
   #asked = { run: "", step: null }; // what was asked for last, whether or not it came
   #closed = false;
   #soon = 0;
-  #playing = 0; // which play it is, 0 for none
-  #plays = 0;
   #said = {}; // of which tokens it said what, and what is right
+  #cell = []; // the one that is chosen: layer, query, key
+  #cuts = []; // arrows of the flow, [layer, query, key] each, layers from 1 on
+  #tapped = null; // the token whose arrows stand out
   #listed = {};
   #steps = [];
 
@@ -41,15 +44,16 @@ export class Pane {
     part("runs", "select");
     part("slider", "input", { type: "range", min: 0, step: 1, disabled: "" });
     part("output", "output", { "aria-live": "off" });
-    part("play", "button", { type: "button", text: "Play", disabled: "" });
     part("again", "button", { type: "button", text: "Try again", hidden: "" });
     part("root", "div", { class: "pane", role: "group", "aria-label": name },
       ...shown("run", () => [
-        make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.play, this.again),
+        make("div", { class: "controls" }, make("label", { text: "Run " }, this.runs), make("label", { class: "steps", text: "Step " }, this.slider), this.output, this.again),
         part("right", "p", { class: "right" })]),
-      ...shown("changes", () => [this.changes]),
       part("verdict", "p", { class: "verdict", role: "status", text: WAITS }),
-      ...shown("attention", () => [part("patterns", "div"), part("reading", "p", { class: "reading" })]));
+      ...shown("changes", () => [this.changes]), // below the answer, which stays in sight
+      ...shown("attention", () => [part("equal", "div", { class: "equal" })]),
+      ...shown("flow", () => [(this.picture = new FlowPicture(task, { tapped: (place) => this.#tap(place), cut: (...arrow) => this.#cut(arrow) })).root]),
+      ...shown("attention", () => [part("patterns", "div"), make("div", { class: "read-out" }, part("reading", "p", { class: "reading" }), ...(shows.has("flow") ? [part("cutter", "button", { type: "button", text: "Cut" })] : []))]));
     part("below", "div", { class: "below" },
       make("div", {}, ...shown("score", () => [part("terms", "div")]), ...shown("stream", () => [part("lens", "div")])),
       ...shown("circle", () => [part("circle", "div")]));
@@ -65,7 +69,7 @@ export class Pane {
       this.#mark(run, step); // while one is on its way, those that are passed over are not fetched
       this.#soon = setTimeout(() => this.#choose(run, step), 150);
     });
-    this.play.addEventListener("click", () => (this.#playing ? this.#stop() : this.#go()));
+    this.cutter?.addEventListener("click", () => this.#cut([this.#cell[0] + 1, ...this.#cell.slice(1)]));
     this.again.addEventListener("click", () => this.start(this.#asked.run, String(this.#asked.step)));
   }
 
@@ -85,6 +89,7 @@ export class Pane {
   /** Take settings by name, as texts; what is not named changes nothing. */
   adjust(asked) {
     const faults = [];
+    this.#cuts = [];
     for (const [name, { least, most, step, none }] of Object.entries(SETTINGS)) {
       const text = asked[name] ?? String(none), value = Number(text);
       if (text.trim() && value >= least && value <= most && (value - least) % step === 0) this.settings[name] = value;
@@ -138,7 +143,6 @@ export class Pane {
 
   #failed(error) {
     if (this.#closed) return;
-    this.#stop();
     this.again.hidden = false;
     if (!this.weights) this.verdict.textContent = "";
     this.told.fault("weights", error.message);
@@ -147,7 +151,6 @@ export class Pane {
   /** Fetch nothing more, and say nothing more. */
   close() {
     this.#closed = true;
-    this.#stop();
     this.root.remove();
   }
 
@@ -158,7 +161,7 @@ export class Pane {
     this.runs.value = run;
     this.slider.max = this.#steps.length - 1;
     this.slider.value = this.#steps.indexOf(step);
-    this.slider.disabled = this.play.disabled = this.#steps.length < 2;
+    this.slider.disabled = this.#steps.length < 2;
     this.output.textContent = spaced;
     this.slider.setAttribute("aria-valuetext", `step ${step}`);
     if (this.right) this.right.textContent = right ? `Accuracy on trained problems at this step: ${Object.entries(right).map(([kind, value]) => `${kind} ${value.toFixed(2)}`).join(", ")}.` : "";
@@ -196,33 +199,20 @@ export class Pane {
     this.#load(run, this.#nearest(run, step));
   }
 
-  #go() {
-    const play = (this.#playing = ++this.#plays), last = this.#steps.length - 1;
-    this.play.textContent = "Stop";
-    this.verdict.ariaLive = "off"; // or a screen reader would read all steps
-    if (this.slider.valueAsNumber === last) this.slider.value = 0;
-    const next = async () => {
-      if (this.#playing !== play) return;
-      if (this.slider.valueAsNumber === this.#steps.length - 1) this.verdict.ariaLive = null; // the last is read out
-      await this.#load(this.runs.value, this.#steps[this.slider.valueAsNumber]);
-      if (this.#playing !== play) return;
-      if (this.slider.valueAsNumber === this.#steps.length - 1) return this.#stop();
-      this.slider.value = this.slider.valueAsNumber + 1;
-      setTimeout(next, 500);
-    };
-    next();
-  }
-
-  #stop() {
-    this.#playing = 0;
-    this.play.textContent = "Play";
-    this.verdict.ariaLive = null;
-  }
-
   /** What distinguishes it, as an address holds it. */
   get state() {
     const { run, step } = this.weights ? this : this.#asked;
     return { run, step, ...Object.fromEntries(changes(this.settings).map((name) => [name, this.settings[name]])) };
+  }
+
+  /** What is worth a look beside it, as `state`: itself unchanged, its run before it knew a kind of problem, another step, another run. */
+  beside(kind) {
+    const { run, step } = this.state, listed = this.#listed[run];
+    if (changes(this.settings).length || !listed) return { run, step };
+    const steps = Object.keys(listed).map(Number), knows = (each) => (listed[each].right?.[kind] ?? 1) >= LEARNED;
+    const before = knows(step) ? steps.findLast((each) => each < step && !knows(each)) : undefined;
+    const other = [before, steps.at(-1), steps[0]].find((each) => each !== undefined && each !== step);
+    return other === undefined ? { run: Object.keys(this.#listed).find((each) => each !== run) ?? run, step: "" } : { run, step: other };
   }
 
   /** What it is called where its results stand alone. */
@@ -242,15 +232,36 @@ export class Pane {
     return largest(this.seen.sites[patternOf(layer + 1)].subarray(query * n, (query + 1) * n));
   }
 
-  /** Say what it answers on these tokens: `words` names them, `right` is the answer, if they have one. */
-  say(ids, words, right, remark) {
-    const { task, weights } = this;
-    this.seen = run(weights, ids, alteration(weights, task, ids, this.settings));
+  /** Let the arrows of a token stand out, and the cell that it reads most be chosen; tapped again, they step back. */
+  #tap(place) {
+    const layer = place === this.task.last ? 1 : 0;
+    this.#tapped = this.#tapped === place ? null : place;
+    if (this.#tapped !== null) this.told.chosen(layer, place, this.mostRead(layer, place));
+    this.#draw();
+  }
+
+  /** Cut an arrow, or mend it. */
+  #cut(arrow) {
+    this.#cuts = toggled(this.#cuts, arrow);
+    this.told.chosen(arrow[0] - 1, ...arrow.slice(1));
+    this.told.changed();
+  }
+
+  #draw() {
+    const { ids, problem } = this.#said;
+    this.picture?.show(ids, problem, passOf(this.seen, ids.length), this.#tapped, this.#cuts);
+  }
+
+  /** Say what it answers on these tokens: `words` names them, `problem` is what they spell, if they do; and judge a guess, if there is one. */
+  say(ids, words, problem, guess) {
+    const { task, weights } = this, right = problem?.answer ?? null;
+    if (formOf(ids, task) !== formOf(this.#said.ids ?? [], task)) [this.#cuts, this.#tapped] = [[], null]; // other tokens stand there
+    this.seen = run(weights, ids, together(alteration(weights, task, ids, this.settings), ...this.#cuts.map((arrow) => cutArrow(...arrow, ids.length))));
     const odds = softmax(this.seen.logits, task.numbers), answer = largest(odds);
-    const unchanged = changes(this.settings).length ? ` Unchanged it says ${largest(run(weights, ids).logits)}.` : "";
-    this.verdict.replaceChildren(words, ...saying(odds, right), `${unchanged}${remark}`);
+    const unchanged = changes(this.settings).length || this.#cuts.length ? ` Unchanged it says ${largest(run(weights, ids).logits)}.` : "";
+    this.verdict.replaceChildren(words, ...saying(odds, right), `${unchanged}${guess === null ? "" : judged(guess, answer, problem)}`);
     this.verdict.dataset.right = String(answer === right);
-    this.#said = { ids, answer, right };
+    this.#said = { ids, answer, right, problem };
   }
 
   /** Show what lies behind the answer that it gave last. */
@@ -263,55 +274,30 @@ export class Pane {
     }
     if (!this.below.isConnected) this.root.append(this.below);
     this.maps?.show([1, 2].map((layer) => sites[patternOf(layer)]), ids.map((id) => this.task.names[id]));
-    if (this.lens) this.#showLens(right);
-    if (this.circle) this.#showCircle(answer, right);
+    this.equal?.replaceChildren(rowsOfEqual(this.task, ids, [1, 2].map((layer) => sites[patternOf(layer)].slice(-ids.length))));
+    this.#draw();
+    this.lens?.replaceChildren(readOff(this.task, logitsAt(this.weights, this.seen), right));
+    this.circle?.replaceChildren(...circleOf(this.task, this.seen.logits, answer, right));
   }
 
   /** Say what one token reads of another, and of what its score is made. */
   choose(layer, query, key) {
     const { sites } = (this.seen = complete(this.weights, this.seen)), n = this.task.length, spot = query * n + key;
+    this.#cell = [layer, query, key];
+    if (this.cutter) this.cutter.textContent = this.#cuts.some((arrow) => String(arrow) === String([layer + 1, query, key])) ? "Mend" : "Cut";
     const [scores, pattern] = [scoresOf, patternOf].map((of) => sites[of(layer + 1)]);
-    const parts = partsOf(this.weights, this.seen, layer, query, key), names = PARTS.slice(0, layer + 2);
+    const parts = partsOf(this.weights, this.seen, layer, query, key);
     const score = scores[spot], changed = score - parts.flat().reduce((sum, part) => sum + part, 0);
     if (this.maps) {
       const row = [query * n, (query + 1) * n], soft = softmax(scores.subarray(...row), n);
       const set = soft.some((weight, place) => Math.abs(weight - pattern[row[0] + place]) > 0.005);
       const by = Math.abs(changed) < 0.05 ? "" : `, of which ${changed.toFixed(1)} by the change`;
       this.maps.mark(layer, query, key);
-      this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${tenths(score)}${by}${set ? "; the weight is set by a switch" : ""}.`;
+      this.reading.textContent = `${this.maps.words(layer, query, key)}; score ${tenths(score)}${by}${set ? "; the weight is set by the change" : ""}.`;
     }
-    const rows = names.map((name, i) => [name, ...parts[i].map(tenths)]);
-    if (Math.abs(changed) >= 0.05) rows.push(["by the change", ...names.slice(1).map(() => ""), tenths(changed)]);
+    const rows = PARTS.map((name, i) => [name, ...PARTS.map((_, j) => (parts[i]?.[j] === undefined ? "" : tenths(parts[i][j])))]); // as high for both layers
+    if (changes(this.settings).length) rows.push(["by the change", "", "", tenths(changed)]);
     const caption = `The parts of this score of layer ${layer + 1}, which add up to it: what the query holds (rows) and what the key holds (columns)`;
-    this.terms?.replaceChildren(table("terms", caption, ["", ...names], rows));
-  }
-
-  #showLens(right) {
-    const rows = logitsAt(this.weights, this.seen).map((logits, stage) => {
-      const odds = softmax(logits, this.task.numbers), best = largest(odds);
-      return [STAGES[stage], String(best), odds[best].toFixed(2), right === null ? "" : odds[right].toFixed(2)];
-    });
-    const caption = `The stream at = read through the unembedding; chance is ${(1 / this.task.numbers).toFixed(2)}`;
-    this.lens.replaceChildren(table("lens", caption, ["read at =", "likeliest", "its probability", "the answer's"], rows));
-  }
-
-  #showCircle(answer, right) {
-    const N = this.task.numbers, { logits } = this.seen, most = Math.max(...logits), least = Math.min(...logits);
-    const said = `Logits of the ${N} numbers on a circle. Longest: ${answer}.${right === null ? "" : ` The answer: ${right}.`}`;
-    const drawing = draw("svg", { viewBox: "-130 -130 260 260", role: "img", "aria-label": said });
-    const at = (number, radius) => [radius * Math.sin((2 * Math.PI * number) / N), -radius * Math.cos((2 * Math.PI * number) / N)];
-    const radius = (logit) => 36 + (68 * (Math.min(Math.max(logit, RANGE[0]), RANGE[1]) - RANGE[0])) / (RANGE[1] - RANGE[0]);
-    drawing.append(draw("circle", { r: radius(0) }));
-    for (let number = 0; number < N; number++) {
-      const [[x1, y1], [x2, y2]] = [at(number, 34), at(number, radius(logits[number]))], kind = number === answer ? "said" : "other";
-      drawing.append(draw("line", { x1, y1, x2, y2, class: kind }));
-      const named = [answer, right].includes(number), near = [answer, right].some((each) => each !== null && Math.abs(each - number) < 3);
-      if (named || (number % 5 === 0 && !near)) {
-        const [x, y] = at(number, 116);
-        drawing.append(draw("text", { x, y: y + 4, class: kind }, number === right ? `(${number})` : String(number)));
-      }
-    }
-    drawing.append(draw("text", { x: 0, y: 8, class: "middle" }, String(answer)));
-    this.circle.replaceChildren(drawing, make("p", { class: "caption", text: `The ${N} logits around a circle, from ${least.toFixed(1)} to ${most.toFixed(1)}; the dotted ring is 0, in brackets stands the right answer` }));
+    this.terms?.replaceChildren(table("terms", caption, ["", ...PARTS], rows));
   }
 }

@@ -1,0 +1,73 @@
+// <worlds-fell>: worlds and what was measured in them, one after the other: say what trained networks will do, then see where they fell.
+// It holds [{world, differs, kind, statement, rule, level, least, untrained, seeds, verdict}, …]; shares from 0 to 1.
+import { draw, make, slider } from "./elements.js";
+import { Explorable } from "./explorable.js";
+
+const WIDE = 600, LEFT = 20, RIGHT = 580;
+const NEAR = 0.05; // of a share: as good as foreseen
+
+const percent = (share) => `${Math.round(100 * share)} %`;
+const middle = (shares) => [...shares].sort((a, b) => a - b)[Math.floor(shares.length / 2)];
+
+class WorldsFell extends Explorable {
+  #told = new Map(); // what the reader said of each world
+
+  build() {
+    this.worlds = JSON.parse(this.querySelector("script").textContent);
+    const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
+    const button = (text, told) => {
+      const made = make("button", { type: "button", text });
+      made.addEventListener("click", told);
+      return made;
+    };
+    this.guess = slider("you say", { least: 0, most: 100, value: 50, says: (each) => `${each} %` }, (each) => this.#draw(each / 100));
+    this.view.replaceChildren(
+      part("question", "p", { class: "question" }), make("div", { class: "controls" }, this.guess.root, (this.reveal = button("Reveal", () => this.#tell()))),
+      part("picture", "div", { class: "fallen" }), part("verdict", "p", { class: "verdict", role: "status" }), part("meant", "p", { class: "meant" }),
+      make("div", { class: "controls" }, (this.next = button("Next world", () => this.#ask((this.at + 1) % this.worlds.length))), part("score", "span")));
+    this.#ask(0);
+  }
+
+  #ask(at) {
+    this.at = at;
+    const { world, differs, kind } = this.worlds[at], told = this.#told.get(at);
+    this.question.replaceChildren(make("strong", { text: `${world}.` }), ` Only this differs from the study's world: ${differs}. After training, how many problems of `, make("strong", { text: kind }), " are right?");
+    this.guess.set(told === undefined ? 50 : 100 * told);
+    this.#draw(told ?? 0.5);
+    this.#say();
+  }
+
+  /** Keep what the reader says, and show what came out. */
+  #tell() {
+    this.#told.set(this.at, this.value);
+    this.#draw(this.value);
+    this.#say();
+    this.next.focus({ preventScroll: true }); // for what was pressed is over
+  }
+
+  #x = (share) => LEFT + (RIGHT - LEFT) * share;
+
+  /** The line of shares with the reader's; once that is kept, with the networks', the untrained one's and the level. */
+  #draw(value) {
+    this.value = value;
+    const { seeds, untrained, level, least } = this.worlds[this.at], known = this.#told.has(this.at), x = this.#x;
+    const drawing = draw("svg", { viewBox: `0 0 ${WIDE} 110`, role: "img", "aria-label": known ? `The networks: ${seeds.map(percent).join(", ")}; untrained: ${percent(untrained)}.` : "A line from 0 to 100 %." });
+    if (known) drawing.append(draw("rect", { class: "foreseen", x: x(least ? level : 0), y: 46, width: x(least ? 1 - level : level) - LEFT, height: 28 }));
+    drawing.append(draw("path", { d: `M${LEFT} 60H${RIGHT}` }), ...[0, 0.5, 1].map((share) => draw("text", { x: x(share), y: 98 }, percent(share))));
+    if (known) drawing.append(draw("path", { class: "untrained", d: `M${x(untrained)} 53v14` }), ...seeds.map((share) => draw("circle", { cx: x(share), cy: 60, r: 8 })));
+    drawing.append(draw("path", { class: "you", d: `M${x(value) - 9} 22h18l-9 16z` }), draw("text", { x: Math.min(Math.max(x(value), 30), WIDE - 30), y: 16 }, "you"));
+    this.picture.replaceChildren(drawing);
+    this.reveal.disabled = known;
+    this.guess.root.querySelector("input").disabled = known;
+  }
+
+  #say() {
+    const { seeds, statement, rule, verdict } = this.worlds[this.at], told = this.#told.get(this.at), known = told !== undefined;
+    const off = known ? Math.abs(told - middle(seeds)) : 0, all = [...this.#told].map(([at, each]) => Math.abs(each - middle(this.worlds[at].seeds)));
+    this.verdict.textContent = known ? `Three networks: ${seeds.map(percent).join(", ")}. ${off <= NEAR ? "Well foreseen" : `You were ${Math.round(100 * off)} points from the one in the middle`}.` : "";
+    this.meant.textContent = known ? `We had written: ${statement} (Shaded: ${rule}.) Verdict: ${verdict}.` : "";
+    this.score.textContent = all.length ? `${all.length} of ${this.worlds.length} worlds, ${Math.round((100 * all.reduce((sum, each) => sum + each, 0)) / all.length)} points off in the mean` : "";
+  }
+}
+
+if (!customElements.get("worlds-fell")) customElements.define("worlds-fell", WorldsFell);

@@ -1,0 +1,89 @@
+"""One head, which problems are new, and where worlds fell: what they say is what the package says."""
+
+import re
+
+import pandas as pd
+import pytest
+import torch
+from moving import alive, set_to, verdict
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from assign_add_lib import Problem, load_run
+from assign_add_lib.engine.manifest import shipped_file
+from assign_add_lib.model import run
+from assign_add_lib.sampling import evaluation_sets, training_population
+from assign_add_lib.views.explorables.building import NEW, new_ways
+from assign_add_lib.views.explorables.predicting import shares_by_world
+
+
+def texts(browser, what):
+    return [each.text for each in browser.find_elements(By.CSS_SELECTOR, f".explorable {what}")]
+
+
+def press(browser, words):
+    browser.find_element(By.XPATH, f"//figure//button[text()='{words}']").send_keys(Keys.ENTER)
+
+
+def test_a_head_weighs_and_averages(browser, moving):
+    alive(browser, moving, "one-head")
+    values = torch.tensor([1.0, 17, 42], dtype=torch.double)
+
+    def shows(*scores):
+        weights = torch.tensor(scores, dtype=torch.double).softmax(0)
+        shown = [int(each[:-1]) for each in texts(browser, ".share")]
+        assert shown == pytest.approx((100 * weights).tolist(), abs=0.51)
+        assert verdict(browser).startswith(f"The head brings back {float(weights @ values):.1f}, ")
+
+    shows(0, 2, 1)
+    press(browser, "Add 1 to all")  # which changes nothing
+    shows(0, 2, 1)
+    press(browser, "Double all")
+    shows(2, 6, 4)
+    press(browser, "Start again")
+    browser.find_elements(By.CSS_SELECTOR, "one-head input")[2].send_keys(Keys.ARROW_RIGHT)
+    shows(0, 2, 1.5)
+    browser.find_elements(By.CSS_SELECTOR, "one-head input")[1].send_keys(Keys.END)
+    assert verdict(browser) == "The head brings back 17.0, as good as a copy of 17."
+
+
+def test_what_is_new_is_what_training_cannot_have_drawn(browser, moving):
+    study = load_run("seed-42")
+    w, generator = study.weights().to(torch.float), torch.Generator().manual_seed(0)
+    alive(browser, moving, "is-it-new")
+    drawn = training_population(study.split).sample(8, generator).tokens
+    asked = [str(Problem.from_tokens(tokens, study.task)) for tokens in drawn]
+    assert all(not new_ways(Problem.parse(text), study.split) for text in asked)
+    for name in NEW[1:]:
+        for tokens in evaluation_sets(study.split, size=4)[name].tokens:
+            asked.append(str(Problem.from_tokens(tokens, study.task)))
+            assert new_ways(Problem.parse(asked[-1]), study.split)
+    field = browser.find_element(By.CSS_SELECTOR, "is-it-new .problem input")
+    for text in (*asked, "c=3, c+c=?"):
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(text)
+        problem = Problem.parse(text)
+        ways, said = new_ways(problem, study.split), int(run(w, problem.tokens()[None]).answers)
+        assert len(texts(browser, ".checks .is-new")) == len(ways) and ("could have" in verdict(browser)) == (not ways)
+        assert re.search(r"The network says (\d+): (right|wrong)", verdict(browser)).groups() == (
+            str(said), "right" if said == problem.answer else "wrong")  # fmt: skip
+    assert "never asks for c twice" in " ".join(texts(browser, ".checks"))
+
+
+def test_worlds_fall_where_the_shipped_table_has_them(browser, moving):
+    worlds, table = shares_by_world(), pd.read_csv(shipped_file("laboratory.csv"))
+    measured = table[table["rule"].str.startswith("right of ") & (table["world"] != "study")]
+    assert [each["seeds"] for each in worlds] == measured[["seed-0", "seed-1", "seed-2"]].to_numpy().tolist()
+    alive(browser, moving, "worlds-fell")
+    for world in worlds[:3]:
+        assert texts(browser, ".question")[0].startswith(f"{world['world']}. ") and not verdict(browser)
+        set_to(browser, you=90)
+        assert not browser.find_elements(By.CSS_SELECTOR, "worlds-fell .fallen circle")  # a guess comes first
+        press(browser, "Reveal")
+        shown = [int(each) for each in re.findall(r"(\d+) %", verdict(browser))]
+        assert shown == pytest.approx([100 * each for each in world["seeds"]], abs=0.51)
+        off = abs(90 - 100 * sorted(world["seeds"])[1])
+        assert ("Well foreseen" in verdict(browser)) == (off <= 5)
+        assert f"Verdict: {world['verdict']}." in texts(browser, ".meant")[0]
+        press(browser, "Next world")
+    assert texts(browser, ".controls span")[-1].startswith(f"3 of {len(worlds)} worlds, ")
