@@ -106,7 +106,7 @@ def boards(right: dict[str, Tensor]) -> Figure:
     return figure
 
 
-def wall(tiles: dict[int, Tensor], columns: int = 18) -> Figure:
+def wall(tiles: dict[int, Tensor], columns: int = 17) -> Figure:
     """Draw the first neurons of each group over all pairs: `tiles` holds activations (x, y, neurons) by the group's frequency."""
     N, gap = next(iter(tiles.values())).shape[0], 5
     mosaic = np.full((len(tiles) * (N + gap), columns * (N + gap)), np.nan)  # a pixel for each pair
