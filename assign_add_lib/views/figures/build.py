@@ -86,12 +86,15 @@ def form_grid(allowed: Tensor, names: Sequence[str]) -> Figure:
 
 
 def curves(table: pd.DataFrame, levels: dict[str, float] | None = None) -> Figure:
-    """Draw each column of a table over its index, training steps, with its name at its end and levels as grey lines."""
+    """Draw each column of a table over its index, training steps, with its name at its end; levels are grey lines with names."""
     figure, axes = plt.subplots()
     lines = {name: axes.plot(table[name], ("-", "--", ":", "-.")[index % 4])[0] for index, name in enumerate(table)}
     name_ends(axes, {name: (table[name].iloc[-1], line.get_color()) for name, line in lines.items()})
-    _mark(axes, levels or {}, table.index[-1])
-    axes.set(xlabel="training step", ylabel="accuracy", ylim=(-0.02, 1.05), xlim=(table.index[0], table.index[-1]))
+    for name, level in (levels or {}).items():
+        axes.axhline(level, color="0.45", linewidth=1, zorder=0)
+        axes.text(0.01, level + 0.02, name, transform=axes.get_yaxis_transform(), color="0.35")
+    axes.set(xlabel="training step", ylabel="right answers", ylim=(-0.02, 1.05), xlim=(table.index[0], table.index[-1]))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     return figure
 
 
