@@ -8,5 +8,5 @@ published   what is measured on the weights of the study's own run, which are no
 branches    training that goes on from a step with one change: chapters 7, 11 and 17
 theory      the tables of chapter 13
 starts      one of them: what the theorem's step does from the measured start
-pictures    the pictures of the README and the introduction, and the introduction's table
+pictures    the pictures of the README, of lecturers' pages, and of links to the book
 """
