@@ -46,11 +46,13 @@ def explorer(
     *networks: Asked | Run | Weights | str,
     shows: Sequence[str] = PARTS,
     predict: bool = False,
+    unassigned: bool = False,
     caption: str = "Type a problem, and the network answers here.",
 ) -> HTML:
     """Ask one network, or two beside each other, about a problem that the reader may change.
 
-    `shows` names the parts that are drawn; with `predict`, the reader first says a number.  Raises ValueError for a bad
+    `shows` names the parts that are drawn; with `predict`, the reader first says a number, and with
+    `unassigned` may type problems that ask for a letter without a number.  Raises ValueError for a bad
     problem, step, part or number of networks, and for a network that is not of the study's task.
     """
     asked = [network if isinstance(network, Asked) else Asked(network) for network in networks]
@@ -72,7 +74,7 @@ def explorer(
     patterns, names = attention(sources[0], problem, asked[0].step)
     picture = img_element(picture_of(attention_figure(patterns, names), attention_in_words(patterns, names)))
     data = "" if on_site else f'<script type="application/json">{json.dumps(held)}</script>'
-    written = "".join(f' {key}="{html.escape(str(value))}"' for key, value in attributes.items()) + " predict" * predict
+    written = "".join(f' {key}="{html.escape(str(value))}"' for key, value in attributes.items()) + " predict" * predict + " unassigned" * unassigned
     figure = (
         f'<figure class="explorer-view"><assign-add{written}>{picture}{data}</assign-add>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"

@@ -497,6 +497,25 @@ def test_print_shows_the_picture_alone(explorer):
         assert picture.is_displayed() and not live.is_displayed()
 
 
+def test_a_letter_without_a_number_may_be_asked_for_where_a_page_says_so(browser, tmp_path, monkeypatch):
+    monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
+    output = explorer_view("b=17, b+19=?", "seed-42", shows=["tokens"], unassigned=True).data
+    (tmp_path / "output.html").write_text(f"<!doctype html><link rel=icon href=data:,>{output}", "utf-8")
+    tokens = Problem.parse("b=17, b+19=?").tokens()[None].clone()
+    tokens[0, 13] = 65  # d
+    answer = int(forward(load_run("seed-42").weights(), tokens)[0, -1].argmax())
+    with served(tmp_path) as address:
+        show(browser, f"{address}/output.html")
+        typed(browser, "b=17, d+19=?")
+        until(browser, lambda: f"On them the network says {answer}," in said(browser, "verdict"))
+        assert not said(browser, "error") and "d is never assigned" in said(browser, "verdict")
+        typed(browser, "b=17, d+b")
+        until(browser, lambda: "d is never assigned" in said(browser, "verdict"))
+        typed(browser, "b=17, d=")
+        until(browser, lambda: said(browser, "error"))
+        assert not errors(browser)
+
+
 def test_an_output_of_a_notebook_answers_without_the_site(browser, tmp_path, monkeypatch):
     monkeypatch.delenv("ASSIGN_ADD_RENDER", raising=False)
     own = Weights.init(seed=1)

@@ -1,6 +1,7 @@
 // <assign-add problem="c=1, b=17, b+19=?" run="seed-42" step="30000">: the trained network in the page, asked by the reader.
 // run2, step2, or a setting such as shift2, put a second network beside it.  `shows` names the parts to draw, all by default.
 // With `address`, what is asked stands in the page's address, so that a link shows it again.
+// With `unassigned`, the reader may type a problem that asks for a letter without a number.
 // With `predict`, the reader first says a number, and then sees what the network says.
 // What stands in it is for readers without scripts and for print; a sentence of class `said` is what its network says of its problem.
 import { chance } from "./chance.js";
@@ -78,7 +79,7 @@ class AssignAdd extends HTMLElement {
       verdict.tabIndex = -1;
       verdict.focus({ preventScroll: true });
     });
-    this.field = problemField((problem) => this.#hold(problem.tokens()), { marked: (wrong) => this.live.classList.toggle("stale", wrong), said: (line) => this.#fault("problem", line) });
+    this.field = problemField((problem) => this.#hold(problem.tokens()), { marked: (wrong) => this.live.classList.toggle("stale", wrong), said: (line) => this.#fault("problem", line), loose: this.hasAttribute("unassigned") });
     this.classList.add("live");
     this.append(part("live", "div", { class: "live-view" },
       this.field.root,
@@ -143,15 +144,15 @@ class AssignAdd extends HTMLElement {
     this.#ids = ids;
     this.#chosen = { layer: 1, query: STUDY.last, key: null };
     this.#guess = null;
-    if (spell) this.field.put(this.#problem()[0]?.toString() ?? ""); // where there is none, the verdict says why
+    if (spell) this.field.put(this.#problem(this.hasAttribute("unassigned"))[0]?.toString() ?? ""); // where there is none, the verdict says why
     this.#fault("asked", "");
     this.#show();
   }
 
   /** The problem that the tokens spell, or what keeps them from it. */
-  #problem() {
+  #problem(loose = false) {
     try {
-      return [Problem.fromTokens(this.#ids, STUDY), ""];
+      return [Problem.fromTokens(this.#ids, STUDY, loose), ""];
     } catch (error) {
       return [null, error.message];
     }

@@ -1,15 +1,15 @@
 // The field in which a reader types a problem: what reads as one is taken at each key, and what does not is said once the reader pauses or is done.
 import { make } from "./elements.js";
-import { Problem } from "./problem.js";
+import { Problem, STUDY } from "./problem.js";
 
 const LONGEST = 300; // letters
 const PAUSE = 400; // milliseconds
 
 /**
  * `told(problem)` gets each problem, and throws an Error where it does not take it.  `marked(wrong)` hears at once whether what stands there is none;
- * `said(line)` hears why, by default in `fault`.  Of what comes back, `put(text)` writes without asking, and `ask(text)` asks without waiting.
+ * `said(line)` hears why, by default in `fault`.  With `loose`, a problem may ask for letters that it does not assign.  Of what comes back, `put(text)` writes without asking, and `ask(text)` asks without waiting.
  */
-export function problemField(told, { marked = () => {}, said = null } = {}) {
+export function problemField(told, { marked = () => {}, said = null, loose = false } = {}) {
   const text = make("input", { type: "text", maxlength: LONGEST, spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
   const root = make("label", { class: "problem" }, make("span", { text: "Problem" }), text), fault = make("p", { class: "error", role: "status" });
   const say = said ?? ((line) => (fault.textContent = line));
@@ -23,7 +23,7 @@ export function problemField(told, { marked = () => {}, said = null } = {}) {
   };
   const take = (pause) => {
     try {
-      told(Problem.parse(text.value));
+      told(Problem.parse(text.value, STUDY, loose));
       judge("");
     } catch (error) {
       judge(error.message, pause);

@@ -19,16 +19,16 @@ class OneHead extends Explorable {
       const power = make("span", { class: "power" }), fill = make("div", { class: "fill" }), share = make("span", { class: "share" });
       return { score, power, fill, share, root: make("li", {}, score.root, power, make("div", { class: "track" }, fill), share) };
     });
-    const ways = { "Add 1 to all": (score) => score + 1, "Double all": (score) => 2 * score, "Start again": (_, key) => this.start[key] };
-    const buttons = Object.entries(ways).map(([text, way]) => {
+    this.ways = { "Add 1 to all": (score) => score + 1, "Double all": (score) => 2 * score, "Start again": (_, key) => this.start[key] };
+    this.buttons = Object.entries(this.ways).map(([text, way]) => {
       const button = make("button", { type: "button", text });
-      button.addEventListener("click", () => this.#set(this.scores.map(way)));
+      button.addEventListener("click", () => this.#fits(way) && this.#set(this.scores.map(way)));
       return button;
     });
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     this.view.replaceChildren(
       make("ol", { class: "head-keys" }, ...this.rows.map(({ root }) => root)),
-      make("div", { class: "controls" }, ...buttons), this.#line(), part("sum", "p", { class: "sum-line" }), part("verdict", "p", { class: "verdict", role: "status" }));
+      make("div", { class: "controls" }, ...this.buttons), this.#line(), part("sum", "p", { class: "sum-line" }), part("verdict", "p", { class: "verdict", role: "status" }));
     this.#set(this.start);
   }
 
@@ -45,9 +45,18 @@ class OneHead extends Explorable {
 
   #x = (value) => EDGE + ((WIDE - 2 * EDGE) * value) / this.most;
 
-  /** Take these scores, as far as they go, and show what softmax and the average make of them. */
+  /** Whether a button leaves all scores on their sliders: cut off at an end, they would no longer be as far apart as it says. */
+  #fits = (way) => this.scores.map(way).every((score) => Math.abs(score) <= MOST);
+
+  #allow(button, fits) {
+    button.ariaDisabled = String(!fits);
+    button.title = fits ? "" : "A score would leave its slider.";
+  }
+
+  /** Take these scores, and show what softmax and the average make of them. */
   #set(scores) {
-    this.scores = scores.map((score) => Math.min(MOST, Math.max(-MOST, score)));
+    this.scores = scores;
+    Object.values(this.ways).forEach((way, place) => this.#allow(this.buttons[place], this.#fits(way)));
     const weights = [...softmax(Float64Array.from(this.scores), this.scores.length)], { values } = this;
     const mix = weights.reduce((sum, weight, key) => sum + weight * values[key], 0);
     this.rows.forEach(({ score, power, fill, share }, key) => {

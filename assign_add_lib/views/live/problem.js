@@ -62,9 +62,9 @@ function symbolOf(text, task, where) {
   throw new Error(`${where}: ${shown(text)} is neither a number from 0 to ${task.numbers - 1} nor a variable from ${first} to ${last}`);
 }
 
-/** One problem: assignments [variable, number], and a left and a right operand, each a number or a variable's name. */
+/** One problem: assignments [variable, number], and a left and a right operand, each a number or a variable's name; a loose one may ask for others. */
 export class Problem {
-  constructor(assignments, left, right, task = STUDY) {
+  constructor(assignments, left, right, task = STUDY, loose = false) {
     Object.assign(this, { assignments, left, right, task });
     const assigned = assignments.map(([variable]) => variable);
     const twice = assigned.find((variable) => assigned.indexOf(variable) !== assigned.lastIndexOf(variable));
@@ -73,7 +73,7 @@ export class Problem {
       throw new Error(`${assigned.length} assignments do not fit; a sequence holds at most ${task.slots}`);
     }
     for (const [side, operand] of [["left", left], ["right", right]]) {
-      if (typeof operand === "string" && !assigned.includes(operand)) {
+      if (!loose && typeof operand === "string" && !assigned.includes(operand)) {
         const known = assigned.join(", ") || "none";
         throw new Error(`the ${side} operand ${operand} is never assigned; assigned variables: ${known}`);
       }
@@ -81,7 +81,7 @@ export class Problem {
   }
 
   /** Read a problem as people write it, `c=1, b=17, b+19=?`; an Error of one line says what was wrong. */
-  static parse(text, task = STUDY) {
+  static parse(text, task = STUDY, loose = false) {
     if (/[^\x00-\x7f]/.test(text)) {
       const start = Array.from(text).slice(0, 40).join("");
       throw new Error(`the problem holds a character outside ASCII: ${quoted(start)}; ${EXAMPLE}`);
@@ -103,11 +103,11 @@ export class Problem {
     const match = /^([^+=?]*)\+([^+=?]*)=? ?\??$/.exec(question);
     if (!match) throw new Error(`the last piece must be one sum of two operands such as b+19=?, not ${shown(question)}`);
     const [left, right] = ["left", "right"].map((side, i) => symbolOf(match[i + 1].replace(/^ | $/g, ""), task, `${side} operand`));
-    return new Problem(assignments, left, right, task);
+    return new Problem(assignments, left, right, task, loose);
   }
 
   /** Read a problem back from its token ids; an Error where they do not spell one. */
-  static fromTokens(ids, task = STUDY) {
+  static fromTokens(ids, task = STUDY, loose = false) {
     const symbols = ids.map((id) => (id < task.numbers ? id : task.names[id])), assignments = [];
     for (const [place, sign] of [[task.room, "+"], [task.last, "="]]) {
       if (symbols[place] !== sign) throw new Error(`position ${task.room} must hold + and position ${task.last} must hold =`);
@@ -119,7 +119,7 @@ export class Problem {
       }
       assignments.push([symbols[place], symbols[++place]]);
     }
-    return new Problem(assignments, symbols[task.left], symbols[task.right], task);
+    return new Problem(assignments, symbols[task.left], symbols[task.right], task, loose);
   }
 
   /**
