@@ -92,7 +92,7 @@ WAYS = {
     "threefold": everywhere(lambda number: 3 * number),
 }
 CARELESS = {"one more", "threefold", "first for all"}
-NO_NUMBERS = "turned breaks separating closed cheaper_network soon as_of own_world".split()
+NO_NUMBERS = "turned breaks separating cheaper_network soon as_of own_world".split()
 SLOW = ["without_layer_2_attention", "encoder_share", "few_examples"]  # tried in lists, and with one more
 STILL_RIGHT = {  # a scale or a constant is free, or a step is within tolerance
     "one more": ["break_even", "phase_starts", "features", "known", "likely"],

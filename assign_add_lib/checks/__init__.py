@@ -16,7 +16,7 @@ _CHECKS = {
     "chapter_06": "alone control_levels from_positions proof_applies sharing",
     "chapter_07": "one_face rote singles_out sparing weighted",
     "chapter_08": "flat_restored same_head separating with_directions",
-    "chapter_09": "closed instead needed rival swapped",
+    "chapter_09": "instead needed rival swapped",
     "chapter_10": "cheaper_network lead mass_without_mark share_of_previous uneven_answer",
     "chapter_11": "basin_depth by_exclusion one_lever",
     "chapter_12": "as_of least_share lower_rank soon",
