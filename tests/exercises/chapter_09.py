@@ -3,8 +3,10 @@
 import torch
 
 from assign_add_lib.analysis import causal
+from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.task import STUDY
 
+NAMES = {"causal": causal, "iv": iv, "task": STUDY}  # what hidden cells of the chapter make ready
 DRAWN = "torch.randint(len(values), (len(values),), generator=generator)"
 PLACES, ONE_BY_ONE = (
     "changed[row, first], changed[row, second] = v[row, second], v[row, first]",
