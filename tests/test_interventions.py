@@ -9,7 +9,7 @@ import torch
 from assign_add_lib import Problem, Split, Weights
 from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.model import run, trace
-from assign_add_lib.sampling import evaluation_sets, training_population
+from assign_add_lib.sampling import training_population
 from assign_add_lib.task import STUDY, Task
 
 LAST = STUDY.last
@@ -207,14 +207,6 @@ def test_paths_are_patched_one_at_a_time(weights, changes):
         logits = (resid + (resid @ w.W_in).relu() @ w.W_out) @ w.W_U
         truth = (recovered.gap(logits) - recovered.start) / recovered.whole
         torch.testing.assert_close(found[:, row, position], truth, atol=1e-4, rtol=1e-4)
-
-
-def test_tables(weights):
-    sets = evaluation_sets(Split.draw(seed=1), size=30)
-    table = iv.accuracy_table(weights, sets, lambda tokens: iv.read_values(tokens, STUDY))
-    for name, (tokens, answers) in sets.items():
-        right = run(weights, tokens, iv.read_values(tokens, STUDY)).answers == answers
-        assert table.loc[name].tolist() == pytest.approx(iv.wilson(right))
 
 
 def test_clean_reading_gives_what_assigned_numbers_get_to_the_two_to_add(weights):

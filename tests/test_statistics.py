@@ -6,14 +6,6 @@ import torch
 from assign_add_lib.analysis import statistics
 
 
-@pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (7, 10), (489, 500)])
-def test_wilson_ends_solve_its_equation(right, n):
-    share, low, high = statistics.wilson(torch.arange(n) < right)
-    assert share == right / n and 0 <= low < high <= 1
-    for p in (low, high):
-        assert abs((share - p) ** 2 - 1.96**2 * p * (1 - p) / n) < 1e-12
-
-
 def test_bootstrap_covers_as_it_should():
     values = torch.randn(400, 3, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     low, high = statistics.bootstrap(values)

@@ -1,24 +1,18 @@
-"""Interventions: alterations of one step of the network, as `model.run` takes them, and counts of what it then gets right.
+"""Interventions: alterations of one step of the network, as `model.run` takes them, and what it then answers.
 
-An *alteration* maps names of sites to functions, `run(weights, tokens, alter=alteration)`.  An *intervention* is a function
-from token ids (batch, pos) to an alteration, so that it can depend on each problem.  Layers are counted from 1; the names
-of sites count blocks from 0, as TransformerLens does.
+An *alteration* maps names of sites to functions, `run(weights, tokens, alter=alteration)`.  Layers are counted from 1; the
+names of sites count blocks from 0, as TransformerLens does.
 """
 
 from collections.abc import Callable, Iterable
 
-import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
 from ..circuits import QK, variable_identity
 from ..model import Alter, Pass, Weights, run, trace
-from ..sampling import Batch
 from ..task import Task
-from .statistics import wilson
-
-Intervention = Callable[[Tensor], Alter]
 
 
 def scores_of(layer: int) -> str:
@@ -52,20 +46,6 @@ def together(*alterations: Alter) -> Alter:
 def answers(weights: Weights, tokens: Tensor, alter: Alter | None = None) -> Tensor:
     """The number (batch,) that the altered network finds most likely; ValueError for problems of another task."""
     return run(weights, weights.task.check(tokens), alter).answers
-
-
-def accuracy_table(weights: Weights, sets: dict[str, Batch], intervention: Intervention | None = None) -> pd.DataFrame:
-    """Accuracy on each set under an intervention, with the ends of its 95% interval: columns share, low, high."""
-    rows = {}
-    for name, batch in sets.items():
-        alter = intervention(batch.tokens) if intervention else None
-        rows[name] = wilson(answers(weights, batch.tokens, alter) == batch.answers)
-    return shares(rows)
-
-
-def shares(rows: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
-    """Shares with their intervals, as `wilson` gives them, as a table: columns share, low, high."""
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["share", "low", "high"])
 
 
 def at(tokens: Tensor, position: int | Tensor) -> Tensor:

@@ -6,14 +6,6 @@ import torch
 from torch import Tensor
 
 
-def wilson(right: Tensor, z: float = 1.96) -> tuple[float, float, float]:
-    """Share of true entries and the ends of its 95% interval over problems, by Wilson's formula."""
-    n, p = len(right), right.double().mean().item()
-    centre, half = p + z**2 / (2 * n), z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    low, high = ((centre + sign * half) / (1 + z**2 / n) for sign in (-1, 1))
-    return p, max(low, 0.0), min(high, 1.0)
-
-
 def bootstrap(values: Tensor, draws: int = 1000, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Ends of the 95% interval of the mean over the first axis, by drawing problems with replacement."""
     counts = torch.randint(len(values), (draws, len(values)), generator=torch.Generator().manual_seed(seed))

@@ -63,7 +63,7 @@ def test_what_chapter_5_says_of_its_example_holds():
 
 def test_what_chapter_9_says_of_its_example_holds():
     assert said_of(30000, "e=8, f=31, e+20=?")[0].argmax() == 28
-    for text, answer, odds in (("f=31, e+20", 51, 1), ("d=11, e+20", 28, 0.73), ("f=31, b=40, c=2, e+b", 33, 0.76)):
+    for text, answer, odds in (("f=31, e+20", 51, 1), ("d=11, e+20", 28, 0.73)):
         found = said_of(30000, f"e=8, {text}=?", shift=1)[0]
         assert found.argmax() == answer and near(found.max()[None], odds)
 

@@ -3,19 +3,16 @@
 import torch
 
 from assign_add_lib.analysis import causal
+from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.task import STUDY
 
+NAMES = {"causal": causal, "iv": iv, "task": STUDY}  # what hidden cells of the chapter make ready
 DRAWN = "torch.randint(len(values), (len(values),), generator=generator)"
 PLACES, ONE_BY_ONE = (
     "changed[row, first], changed[row, second] = v[row, second], v[row, first]",
     "changed[row, first] = v[row, second]\n        changed[row, second] = changed[row, first]",
 )
-VALUE_TOO = """def take(v):
-        v[:, 14, 0] -= moved @ w.W_V[1]
-        return v
-
-    return {"blocks.1.attn.hook_v": take, """
-SUM = "base.gather(1, there).sum(1) % STUDY.n_numbers"
+SUM = "base.gather(1, there).sum(1) % task.n_numbers"
 
 
 def hashed(base, source):
@@ -58,18 +55,9 @@ MISTAKES = [
     ("swapped", ("{name: act}", "{}"), "unchanged"),
     ("swapped", (PLACES, ONE_BY_ONE), "same value"),
     ("swapped", ("blocks.1.attn.hook_v", "blocks.0.hook_attn_out"), "not the answers"),
-    ("closed", lambda w, tokens: {}, "unchanged"),
-    ("closed", ("return {", VALUE_TOO), "value at 14"),
-    ("closed", ("-= moved", "+= moved"), "second time"),
-    ("closed", ("seen.pattern[:, 0, 14, 13, None] * ", ""), "below 1"),
-    ("closed", ("moved @", "seen.attn_out[:, 0, 14] @"), "came from 13"),
-    ("closed", ("hook_k", "hook_v"), "not the logits"),
-    ("closed", ("W_K[1]", "W_K[0]"), "layer 1's keys"),
-    ("closed", ("OV(w, 1)", "OV(w, 2)"), "what layer 2 moves"),
-    ("closed", ("pattern[:, 0", "pattern[:, 1"), "weight is layer 2's"),
     ("rival", lambda base, source: causal.counterfactual(base, source, "asked", STUDY), "our own program"),
     ("rival", lambda base, source: STUDY.right_answers(base), "holds nothing"),
-    ("rival", (SUM, f"torch.where(base[:, 14] % 4 == 0, {SUM}, STUDY.right_answers(base))"), "hard to"),
+    ("rival", (SUM, f"torch.where(base[:, 14] % 4 == 0, {SUM}, task.right_answers(base))"), "hard to"),
     ("rival", lambda base, source: STUDY.right_answers(source), "`sum`"),
     ("rival", lambda base, source: (STUDY.right_answers(base) + (base != source).any(1)) % 59, "same few numbers"),
     ("rival", lambda base, source: STUDY.right_answers(source)[:5], "shape"),
