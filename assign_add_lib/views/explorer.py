@@ -74,7 +74,8 @@ def explorer(
     patterns, names = attention(sources[0], problem, asked[0].step)
     picture = img_element(picture_of(attention_figure(patterns, names), attention_in_words(patterns, names)))
     data = "" if on_site else f'<script type="application/json">{json.dumps(held)}</script>'
-    written = "".join(f' {key}="{html.escape(str(value))}"' for key, value in attributes.items()) + " predict" * predict + " unassigned" * unassigned
+    written = "".join(f' {key}="{html.escape(str(value))}"' for key, value in attributes.items())
+    written += " predict" * predict + " unassigned" * unassigned
     figure = (
         f'<figure class="explorer-view"><assign-add{written}>{picture}{data}</assign-add>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
