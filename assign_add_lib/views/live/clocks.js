@@ -111,7 +111,17 @@ class NineClocks extends Explorable {
     this.bars.replaceChildren(...Array.from(logits, (logit, q) => {
       const kind = q === this.answer ? "said" : q === this.candidate ? "tried" : "";
       return draw("rect", { class: kind, x: 10 * q + 1.5, width: 7, y: 126 - height(logit), height: height(logit) });
-    }), ...[...new Set([this.answer, this.candidate])].map((q) => draw("text", { x: 10 * q + 5, y: 145 }, String(q))));
+    }), ...this.#named().map((near) => {
+      const middle = 10 * (near.reduce((sum, q) => sum + q) / near.length) + 5;
+      return draw("text", { x: Math.max(12 * near.length, Math.min(10 * this.N - 12 * near.length, middle)), y: 145 }, near.join("\u2002"));
+    }));
+  }
+
+  /** The answers that have their number below the bars: neighbours, which would print over each other, together. */
+  #named() {
+    const [one, other = one] = [...new Set([this.answer, this.candidate])].toSorted((a, b) => a - b);
+    if (one === other) return [[one]];
+    return other - one < 3 ? [[one, other]] : [[one], [other]];
   }
 }
 
