@@ -46,8 +46,8 @@ class TrainHere extends Explorable {
       make("div", { class: "pictures" }, make("div", { class: "wide" }, this.curves, this.bars), make("div", {}, this.board, key)),
     );
     this.#anew({});
-    new IntersectionObserver(([{ isIntersecting }]) => {
-      this.inSight = isIntersecting;
+    new IntersectionObserver((entries) => {
+      this.inSight = entries.at(-1).isIntersecting;
       this.#wake();
     }).observe(this);
   }
