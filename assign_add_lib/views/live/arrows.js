@@ -15,7 +15,7 @@ export class FlowPicture {
     const tall = matchMedia("(max-width: 600px)").matches ? 1.7 : 1; // so that a finger finds its arrow
     const two = 222, one = two + 20 + 120 * tall, bottom = one + 20 + 130 * tall, part = (tag, name) => draw(tag, { class: name });
     Object.assign(this, { task, told, levels: { two, one, bottom } });
-    this.svg = draw("svg", { viewBox: `0 0 ${WIDE} ${bottom}`, role: "img" });
+    this.svg = draw("svg", { viewBox: `0 0 ${WIDE} ${bottom}`, role: "img", "aria-label": "What flows where" });
     this.parts = { streams: part("path", "streams"), lens: part("path", "lens"), arrows: part("g", "arrows"), pulses: part("g", "pulses"), heads: part("path", "heads"), names: part("g", "names"), words: part("g", "words"), neurons: part("path", "neurons"), bars: part("g", "odds"), answer: part("text", "answer"), sum: part("text", "sum behind") };
     for (const [key, value] of Object.entries({ x: WIDE, y: 52 })) this.parts.answer.setAttribute(key, value);
     for (const [key, value] of Object.entries({ x: WIDE, y: 82 })) this.parts.sum.setAttribute(key, value);
