@@ -29,11 +29,11 @@ def test_a_picture_holds_the_drawing():
     axes.set_axis_off()
     axes.add_artist(Rectangle((0, 0), 1, 1, facecolor="#ffffff"))
     picture = picture_of(figure, "half and half")
-    assert (picture["alt"], picture["width"], picture["height"]) == ("half and half", 360, 270)
+    assert (picture["alt"], picture["width"], picture["height"]) == ("half and half", 480, 360)
     content = base64.b64decode(picture["src"].removeprefix("data:image/webp;base64,"))
     pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
-    assert pixels.shape == (540, 720, 3) and len(content) < 2000
-    assert (pixels[:, :359] == (0x20, 0x40, 0x80)).all() and (pixels[:, 361:] == 255).all()
+    assert pixels.shape == (720, 960, 3) and len(content) < 2000
+    assert (pixels[:, :479] == (0x20, 0x40, 0x80)).all() and (pixels[:, 481:] == 255).all()
 
 
 def test_few_colours_are_near_the_many():

@@ -48,7 +48,7 @@ def test_a_part_of_the_book_builds_and_says_what_is_not_there(tmp_path):
             linked.add((role, page in PART))
         inner = [link["href"].partition("#")[0] for link in article.select("a.internal[href]")]
         assert inner and all((folder / address).exists() for address in inner)
-    assert linked >= {("eq", True), ("numref", True), ("evidence", False)}
+    assert linked >= {("eq", True), ("evidence", False)}
 
 
 @pytest.mark.parametrize("alone", NOTEBOOKS)
