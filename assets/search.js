@@ -1,4 +1,4 @@
-// The sections of the book that hold the words asked for, those named by them first; see tools/site/site_search.py
+// The sections of the book that hold the words asked for, those named by them and those of chapters first; see tools/site/site_search.py
 (() => {
   const asked = new URLSearchParams(location.search).get("q") ?? "", box = document.getElementById("search-results");
   const split = (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
@@ -29,7 +29,7 @@
       const named = there.filter(([start]) => split(heading).some((word) => word.startsWith(start))).length;
       const score = there.reduce((sum, [, places]) => sum + places.get(place).score, 0) + (named === all.length ? 10 : 2) * named;
       const words = there.flatMap(([, places]) => places.get(place).words);
-      return { name, title, anchor, heading, lead, words, count: there.length, score: score + (heading === title ? 2 : 0) };
+      return { name, title, anchor, heading, lead, words, count: there.length, score: score + (heading === title ? 2 : 0) + (name.startsWith("chapters/") ? 2 : 0) };
     });
     const most = all.length && Math.max(...results.map(({ count }) => count));
     return most ? results.filter(({ count }) => count === most).sort((a, b) => b.score - a.score) : [];

@@ -42,11 +42,6 @@ def qk_table(weights: Weights) -> Tensor:
     return C @ QK(weights, 1) @ C.T
 
 
-def ov_table(weights: Weights) -> Tensor:
-    """C OV1: what layer 1 adds where it attends to each embedding, (d_vocab + length, d_model)."""
-    return embedding_table(weights) @ OV(weights, 1)
-
-
 def position_scores(weights: Weights) -> Tensor:
     """P QK1 P^T over the positions of the assignments, (room, room).  Figure 7a."""
     P = weights.W_pos[: weights.task.room]

@@ -55,7 +55,6 @@ def test_tables_are_scores_and_moves_row_by_row(case):
     assert len(names) == task.n_variables
     for table, truth in (
         (c.qk_table(weights), slow_scores(every, every, weights, 1)),
-        (c.ov_table(weights), torch.stack(moved)),
         (c.position_scores(weights), slow_scores(places, places, weights, 1)),
         (c.variable_identity(weights), slow_scores(names, names, weights, 2)),
     ):

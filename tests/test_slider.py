@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 from small import held, line
 
-from assign_add_lib import load_run
-from assign_add_lib.views.slider import phase_and_accuracy, step_slider
+from assign_add_lib.views.slider import step_slider
 
 
 def test_static_slider_holds_one_small_frame_a_step(static):
@@ -52,10 +51,3 @@ def test_what_stands_beside_a_step_is_said_at_each(static, monkeypatch):
     assert view.value.startswith("<p>&lt;300 done&gt;</p><img")
     slider.value = 0
     assert view.value.startswith("<p>&lt;0 done&gt;</p><img")
-
-
-def test_steps_of_a_run_are_told_by_the_phases_and_the_measurements_of_chapter_3():
-    """Where one phase ends, the next begins."""
-    says = phase_and_accuracy(load_run("seed-42"))
-    assert [says(step)[:8] for step in (0, 2200, 2300, 10_400, 10_500, 30_000)] == [f"phase {n};" for n in "112233"]
-    assert says(2200) == "phase 1; accuracy: 1-var train 0.69, 1-var var-restricted 0.03"

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ..circuits import OV, QK, layer_1_terms, layer_2_terms, qk_table, variable_identity
-from ..model import Weights, run, trace
+from ..circuits import layer_1_terms, layer_2_terms, qk_table, variable_identity
+from ..model import Weights, trace
 from ..task import Task
 
 
@@ -186,60 +186,3 @@ def with_block(weights: Weights, tokens: Tensor, block: Tensor) -> Tensor:
     change = A.new_zeros(tokens.shape)
     change[:, 1:] = torch.einsum("bo,bok->bk", A[:, task.last, operands], entries) * A.diagonal(-1, 1, 2)
     return change
-
-
-def typed_number_changes(weights: Weights, tokens: Tensor) -> dict[str, Tensor]:
-    """Changes (batch, key) of the layer-2 scores of `=` that take from a typed number what could tell it from assigned ones.
-
-    As keys: typed numbers lose their position embedding (*no place*), or get the mean of those of the places 1 to 11,
-    where assigned numbers can stand (*an assigned number's place*); get the name of a variable which the problem does not
-    ask for, as an assigned number holds it (*a name*); an assigned number's place and a name (*both*).  Assigned numbers
-    that are not asked for lose their names.  Typed numbers lose what they hold of the token before them (*typed ones lose
-    theirs*), and get an assigned number's place besides (*neither*).
-
-    As query: `=` keeps only its own token and position (*query: own alone*); the values of typed numbers that it has
-    read become other values (*query: other values*).
-    """
-    task, w, last = weights.task, weights, weights.task.last
-    seen, V, N = run(w, task.check(tokens)), task.n_variables, task.n_numbers
-    A, added, stream = seen.attention(1), seen["blocks.0.hook_attn_out"], seen["blocks.1.hook_resid_pre"]
-    moved = w.W_E @ OV(w, 1)
-    query = stream[:, last] @ QK(w, 2)
-    assigned, places = task.assigned_numbers(tokens), task.value_positions(tokens)
-    operands = slice(task.left, task.right + 1)
-    typed = torch.zeros_like(assigned)
-    typed[:, operands] = tokens[:, operands] < N
-    rivals = assigned.scatter(1, places, False)
-    held = A.diagonal(-1, 1, 2)  # attention (batch, key - 1) of each key to the one before it
-    usual = held[assigned[:, 1:]].mean()
-
-    asked = tokens[:, operands] - task.first_variable
-    stranger = torch.arange(len(tokens), device=tokens.device) % V
-    for _ in range(2):
-        stranger = torch.where((asked == stranger[:, None]).any(1), (stranger + 1) % V, stranger)
-    named = usual * moved[task.first_variable + stranger]  # (batch, d_model)
-    before = torch.zeros_like(stream)
-    before[:, 1:] = held[:, :, None] * moved[tokens[:, :-1]]
-
-    def of_keys(vectors, where):
-        return torch.einsum("bd,bkd->bk", query, vectors.expand_as(stream)) * where
-
-    moved_away = of_keys(w.W_pos[1 : task.room].mean(0) - w.W_pos, typed)
-    name, nameless = of_keys(named[:, None] - before, typed), of_keys(-before, typed)
-    changed = torch.where(tokens[:, operands] < N, (tokens[:, operands] + N // 3) % N, tokens[:, operands])
-    others = torch.einsum("bj,bjd->bd", A[:, last, operands], moved[changed] - moved[tokens[:, operands]])
-
-    def of_query(vectors):
-        return torch.einsum("bd,bkd->bk", vectors @ QK(w, 2), stream)
-
-    return {
-        "no place": of_keys(-w.W_pos, typed),
-        "an assigned number's place": moved_away,
-        "a name": name,
-        "both": moved_away + name,
-        "assigned ones lose their names": of_keys(-before, rivals),
-        "typed ones lose theirs": nameless,
-        "neither": moved_away + nameless,
-        "query: own alone": of_query(-added[:, last]),
-        "query: other values": of_query(others),
-    }

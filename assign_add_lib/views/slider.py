@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from IPython.display import HTML
 from matplotlib.figure import Figure
 
-from ..analysis.phases import DIVIDING, phase_spans
-from ..training import Run
 from .page import figure_element, img_element, is_static, picture_of, range_control
 
 
@@ -42,18 +40,6 @@ def step_slider(
     frames = [{"value": str(step), **({"says": says(step)} if says else {}), **frame(step)} for step in steps]
     first = frames[steps.index(opens)]
     return HTML(figure_element("step-slider", first, range_control(name, steps, opens), caption, frames))
-
-
-def phase_and_accuracy(run: Run) -> Callable[[int], str]:
-    """What to say beside a step of a run: its phase, and the accuracies by which phases are divided."""
-    metrics, spans = run.metrics, phase_spans(run.metrics, run.task)
-
-    def says(step):
-        phase = [name for name, start, _ in spans if start <= step][-1]
-        accuracies = (f"{name} {metrics.at[step, name]:.2f}" for name in DIVIDING)
-        return f"phase {phase}; accuracy: {', '.join(accuracies)}"
-
-    return says
 
 
 def _live_slider(frame, steps: list[int], caption: str, name: str, opens: int, says: Callable[[int], str] | None):
