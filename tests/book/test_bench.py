@@ -65,6 +65,15 @@ def test_sockets_recover_what_patching_recovers(name, browser, moving, weights):
     assert violations(browser) == []
 
 
+def test_the_reader_guesses_by_pointer(browser, moving):
+    """Nothing lies over the guesses, or the click would be refused."""
+    alive(browser, moving, "transplant-bench")
+    press(browser, "other names")
+    sockets(browser)[11].click()
+    press(browser, "20, as B")
+    assert verdict(browser).startswith("Foreseen: A answers 20")
+
+
 def test_the_reader_guesses_by_keys_and_is_told(browser, moving):
     alive(browser, moving, "transplant-bench")
     press(browser, "other names")

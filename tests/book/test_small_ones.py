@@ -43,6 +43,9 @@ def test_a_head_weighs_and_averages(browser, moving):
     press(browser, "Double all")  # 6 would pass the sliders' end
     shows(2, 6, 4)
     press(browser, "Start again")
+    browser.find_elements(By.CSS_SELECTOR, "one-head input")[2].send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert verdict(browser).endswith("a mixture, as much of 17 as of 42.")
+    press(browser, "Start again")
     browser.find_elements(By.CSS_SELECTOR, "one-head input")[2].send_keys(Keys.ARROW_RIGHT)
     shows(0, 2, 1.5)
     browser.find_elements(By.CSS_SELECTOR, "one-head input")[1].send_keys(Keys.END)
@@ -77,15 +80,16 @@ def test_worlds_fall_where_the_shipped_table_has_them(browser, moving):
     measured = table[table["rule"].str.startswith("right of ") & (table["world"] != "study")]
     assert [each["seeds"] for each in worlds] == measured[["seed-0", "seed-1", "seed-2"]].to_numpy().tolist()
     alive(browser, moving, "worlds-fell")
-    for world in worlds[:3]:
+    for world in worlds[:4]:
         assert texts(browser, ".question")[0].startswith(f"{world['world']}. ") and not verdict(browser)
         set_to(browser, you=90)
         assert not browser.find_elements(By.CSS_SELECTOR, "worlds-fell .fallen circle")  # a guess comes first
         press(browser, "Reveal")
-        shown = [int(each) for each in re.findall(r"(\d+) %", verdict(browser))]
+        shown = [float(each) for each in re.findall(r"([\d.]+) %", verdict(browser))]
         assert shown == pytest.approx([100 * each for each in world["seeds"]], abs=0.51)
+        assert [each >= 100 * world["level"] for each in shown] == [each >= world["level"] for each in world["seeds"]]
         off = abs(90 - 100 * sorted(world["seeds"])[1])
         assert ("Well foreseen" in verdict(browser)) == (off <= 5)
         assert f"Verdict: {world['verdict']}." in texts(browser, ".meant")[0]
         press(browser, "Next world")
-    assert texts(browser, ".controls span")[-1].startswith(f"3 of {len(worlds)} worlds, ")
+    assert texts(browser, ".controls span")[-1].startswith(f"4 of {len(worlds)} worlds, ")

@@ -33,7 +33,8 @@ def token_row(
     for position, name in enumerate(names):
         box(axes, position + 0.04, 0, 0.92, 1, ROLES[role(name)])
         faint = name == "PAD"
-        axes.text(position + 0.5, 0.5, name, ha="center", va="center", fontsize=9 if faint else 11, color=GREY if faint else INK)
+        looks = {"fontsize": 9, "color": GREY, "rotation": 90} if faint else {"fontsize": 11, "color": INK}
+        axes.text(position + 0.5, 0.5, name, ha="center", va="center", **looks)
         axes.text(position + 0.5, -0.32, position, ha="center", va="center", color=GREY)
     for (first, last), words in (notes or {}).items():
         axes.plot([first + 0.06, first + 0.06, last + 0.94, last + 0.94], [1.12, 1.22, 1.22, 1.12], color=GREY, linewidth=0.9)

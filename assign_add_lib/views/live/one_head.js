@@ -72,7 +72,11 @@ class OneHead extends Explorable {
     this.mixed.textContent = mix.toFixed(1);
     this.sum.textContent = `${weights.map((weight, key) => `${weight.toFixed(2)} × ${values[key]}`).join(" + ")} = ${mix.toFixed(1)}`;
     const key = weights.findIndex((weight) => weight >= 0.95);
-    const so = key >= 0 ? `as good as a copy of ${values[key]}` : weights.every((weight) => weight === weights[0]) ? "the plain average: no score stands out" : `a mixture, most of ${values[weights.indexOf(Math.max(...weights))]}`;
+    const most = Math.max(...weights), leading = values.filter((_, at) => most - weights[at] < 1e-9);
+    const so = key >= 0 ? `as good as a copy of ${values[key]}`
+      : leading.length === values.length ? "the plain average: no score stands out"
+      : leading.length > 1 ? `a mixture, as much of ${leading.join(" as of ")}`
+      : `a mixture, most of ${leading[0]}`;
     this.verdict.textContent = `The head brings back ${mix.toFixed(1)}, ${so}.`;
   }
 }

@@ -7,6 +7,11 @@ const WIDE = 600, LEFT = 20, RIGHT = 580;
 const NEAR = 0.05; // of a share: as good as foreseen
 
 const percent = (share) => `${Math.round(100 * share)} %`;
+/** A share in percent, with as many digits as it takes to see on which side of the level it is. */
+const beside = (level) => (share) => {
+  const shown = [0, 1, 2, 3].map((digits) => (100 * share).toFixed(digits));
+  return `${shown.find((each) => each >= 100 * level === share >= level) ?? shown.at(-1)} %`;
+};
 const middle = (shares) => [...shares].sort((a, b) => a - b)[Math.floor(shares.length / 2)];
 
 class WorldsFell extends Explorable {
@@ -62,9 +67,9 @@ class WorldsFell extends Explorable {
   }
 
   #say() {
-    const { seeds, statement, rule, verdict } = this.worlds[this.at], told = this.#told.get(this.at), known = told !== undefined;
+    const { seeds, statement, rule, verdict, level } = this.worlds[this.at], told = this.#told.get(this.at), known = told !== undefined;
     const off = known ? Math.abs(told - middle(seeds)) : 0, all = [...this.#told].map(([at, each]) => Math.abs(each - middle(this.worlds[at].seeds)));
-    this.verdict.textContent = known ? `Three networks: ${seeds.map(percent).join(", ")}. ${off <= NEAR ? "Well foreseen" : `You were ${Math.round(100 * off)} points from the one in the middle`}.` : "";
+    this.verdict.textContent = known ? `Three networks: ${seeds.map(beside(level)).join(", ")}. ${off <= NEAR ? "Well foreseen" : `You were ${Math.round(100 * off)} points from the one in the middle`}.` : "";
     this.meant.textContent = known ? `We had written: ${statement} (Shaded: ${rule}.) Verdict: ${verdict}.` : "";
     this.score.textContent = all.length ? `${all.length} of ${this.worlds.length} worlds, ${Math.round((100 * all.reduce((sum, each) => sum + each, 0)) / all.length)} points off in the mean` : "";
   }
