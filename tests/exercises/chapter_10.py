@@ -40,9 +40,13 @@ MISTAKES = [
     ("mended", lambda scores: scores, "of the kind b+19"),
     ("mended", on_the_letter, "of the kind 17+19"),
     ("mended", ("-40", "-20"), "of the kind b+19"),
+    ("mended", ("-40", "40"), "of the kind b+19"),
     ("mended", lambda scores: scores[:16], "has shape"),
+    ("mended", lambda scores: 0 * scores, "of the kind 17+19"),
     ("smaller_network", lambda: {"phases": 5}, "the answer is a `Weights`"),
     ("smaller_network", lambda: handmade.weights((1,), phases=5), "makes do with 47"),
+    ("smaller_network", lambda: handmade.weights((1, 2), phases=5), "writes to 53"),
+    ("smaller_network", lambda: handmade.weights((1,), phases=4), "your network has"),
     ("smaller_network", lambda: handmade.weights(match=0), "of the kind b+19"),
     ("smaller_network", ('changed["W_in"][number], ', 'changed["W_in"][both], '), "your network has"),
 ]
