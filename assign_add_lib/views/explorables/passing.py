@@ -18,7 +18,8 @@ from .element import explorable
 FLOW = (
     "Each box holds a token, one piece of the problem. In two rounds, called layers, tokens read from one another. An arrow "
     "ends at the token that reads, which is said to attend to the other; it is as thick as the share that is read there. The "
-    "last = hands what it has gathered to the neurons, drawn as high as they respond. On top are the five likeliest answers, and how likely."
+    "last = hands what it has gathered to the neurons, drawn as high as they respond. On top are the five likeliest answers, "
+    "in bars as high as they are likely."
 )
 LIKELIEST = 5  # answers, of which a pass says how likely they are
 
