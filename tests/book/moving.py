@@ -16,7 +16,7 @@ SHOWN = {
     "transplant-bench": explorables.transplant_bench,
     "set-weights": lambda _: explorables.set_weights(),
     "clock-board": explorables.clock_board,
-    "neuron-wall": explorables.neuron_wall,
+    "neuron-wall": lambda run: explorables.neuron_wall(run, clocks=True),
     "train-here": lambda _: explorables.train_here(),
     "one-head": lambda _: explorables.one_head(),
     "is-it-new": explorables.is_it_new,

@@ -51,8 +51,12 @@ def neuron_wall(
     y: int = 19,
     caption: str = "Each tile is a neuron, over all x and y. Move x and y: active ones light up and vote. "
     "How many groups can you silence before the answer falls?",
+    clocks: bool = False,
 ) -> HTML:
-    """All neurons of a network's adder over all pairs (x, y), by frequency, and their votes for the answer to one pair."""
+    """All neurons of a network's adder over all pairs (x, y), by frequency, and their votes for the answer to one pair.
+
+    With `clocks` a reader can order the numbers of each tile round the clock of its frequency.
+    """
     h = number_table(run.weights()) @ run.weights().W_in  # (N, neurons)
     amplitudes = amplitudes_and_phases(h)[0]  # (frequency, neurons)
     best, strongest = amplitudes[1:].argmax(0) + 1, amplitudes[1:].max(0).values.argsort(descending=True)
@@ -60,4 +64,4 @@ def neuron_wall(
     tiles = {k: (h[:, None, each] + h[:, each]).relu() for k, each in groups.items()}  # (x, y, neurons of the group)
     sizes = ", ".join(f"{k} with {len(each)} neurons" for k, each in groups.items())
     alt = f"Neurons of the adder, the strongest of each group, by activation over all x and y. The groups by frequency: {sizes}."
-    return explorable("neuron-wall", figures.wall(tiles), alt, caption, run, x=x, y=y)
+    return explorable("neuron-wall", figures.wall(tiles), alt, caption, run, x=x, y=y, **({"clocks": "yes"} if clocks else {}))

@@ -22,12 +22,13 @@ def run_dots(
     limits: tuple[float, float] = (0, 100),
     marked: int = -1,
     marked_name: str = "seed 42",
+    tall: float = 0.2,
 ) -> Figure:
     """Draw a strip for each label: a dot for each run at its share, in percent; runs that are alike stand over one another.
 
     `strips` is label -> shares from 0 to 1, or label -> {name: shares} for strips that belong together, such as before and
     after.  The run at the place `marked` is a black diamond, called `marked_name`.  `limits` are the ends of the axis in
-    percent; ValueError for a share beyond them.
+    percent; ValueError for a share beyond them.  A strip is at least `tall` inches high.
     """
     groups = {label: each if isinstance(each, Mapping) else {"": each} for label, each in strips.items()}
     rows, height = [], 0.0  # (label, name, mark, percents, the strip's middle and its dots below the top, in inches)
@@ -38,10 +39,10 @@ def run_dots(
             if not ((limits[0] <= percents) & (percents <= limits[1])).all():
                 raise ValueError(f"{label} {name}: a share lies beyond the axis, {limits[0]} to {limits[1]} percent")
             offsets = spread_out(percents * STRIP / (limits[1] - limits[0]), DOT, marked)
-            tall = max(0.2, 0.08 + 2 * np.abs(offsets).max())
-            middle = height + tall / 2
+            room = max(tall, 0.08 + 2 * np.abs(offsets).max())
+            middle = height + room / 2
             rows.append((label if name == next(iter(group)) else "", name, mark, percents, middle, middle + offsets))
-            height += tall
+            height += room
     whole = height + 0.75
     figure = plt.figure(figsize=(WIDTH, whole), layout="none")
     axes = figure.add_axes((LABELS / WIDTH, 0.5 / whole, STRIP / WIDTH, height / whole))

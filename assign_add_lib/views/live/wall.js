@@ -1,4 +1,4 @@
-// <neuron-wall run="seed-42" step="30000" x="17" y="19">: all neurons of the adder as tiles, lit by the pair that the reader chooses.
+// <neuron-wall run="seed-42" step="30000" x="17" y="19" clocks="yes">: all neurons of the adder as tiles, lit by the pair that the reader chooses.
 import { adderOf, wavesOf } from "./adder.js";
 import { coloursOf, inPieces, onTheme } from "./canvas.js";
 import { make, slider } from "./elements.js";
@@ -31,8 +31,9 @@ class NeuronWall extends Explorable {
     this.large.addEventListener("pointerdown", (event) => this.large.setPointerCapture(event.pointerId));
     for (const kind of ["pointerdown", "pointermove"]) this.large.addEventListener(kind, (event) => event.buttons && this.#drag(event));
     this.reading = make("p", { class: "caption" });
+    const order = make("label", { class: "check" }, round, make("span", { text: "order the numbers round each group's clock" }));
     this.wall = make("div", { class: "wall" },
-      make("label", { class: "check" }, round, make("span", { text: "order the numbers round each group's clock" })),
+      ...(this.hasAttribute("clocks") ? [order] : []),
       ...this.groups.map((group) => this.#row(group)));
     this.view.replaceChildren(
       make("div", { class: "sliders" }, this.sliders.x.root, this.sliders.y.root), this.verdict,
