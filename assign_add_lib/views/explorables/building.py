@@ -34,7 +34,7 @@ def one_head(
 def is_it_new(
     run: Run,
     problem: Problem | str = "a=40, b=33, a+b=?",
-    caption: str = "Type a problem, or click a pair: could training have contained it? It never adds those whose cells are filled. "
+    caption: str = "Type a problem, or click a pair: could training have contained it? It never adds pairs with filled cells. "
     "Can you find a new one that the network gets wrong?",
 ) -> HTML:
     """What is new about a problem that the reader types, and what the network says of it; with an example of each way."""

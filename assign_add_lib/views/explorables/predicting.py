@@ -23,8 +23,8 @@ def worlds_fell(
     first = worlds[0]
     seeds = ", ".join(f"{share:.0%}" for share in first["seeds"])
     alt = (
-        f"A line of shares for the world {first['world']}, of {first['kind']} that are right: three trained networks at {seeds}, an "
-        f"untrained one at {first['untrained']:.0%}. The prediction, {first['rule']}: {first['verdict']}."
+        f"A line of shares for the world {first['world']}, of {first['kind']} that are right: three trained networks at {seeds}, "
+        f"an untrained one at {first['untrained']:.0%}. The prediction, {first['rule']}: {first['verdict']}."
     )
     still = figures.fallen(first["seeds"], first["untrained"], first["level"], first["least"])
     return explorable("worlds-fell", still, alt, caption, data=worlds)
