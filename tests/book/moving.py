@@ -32,7 +32,7 @@ const seen = (element) => {
 return [...document.querySelectorAll(".explorable .live-view")].flatMap((view) => {
   const answers = [...view.querySelectorAll(".verdict:not(:empty)")];
   const shown = (each) => each.checkVisibility({ visibilityProperty: true });
-  const controls = [...view.querySelectorAll("button, input, select, [tabindex]")].filter(shown);
+  const controls = [...view.querySelectorAll("button, input, select")].filter(shown);
   return controls.filter((control) => [0, document.body.scrollHeight].some((from) => {
     scrollTo({ top: from, behavior: "instant" });
     control.scrollIntoView({ block: "nearest", behavior: "instant" });

@@ -10,7 +10,7 @@ class IsItNew extends Explorable {
   build(weights) {
     this.weights = weights;
     this.bits = Array.from(this.getAttribute("pairs"), (digit) => parseInt(digit, 16).toString(2).padStart(4, "0")).join("").slice(-(weights.sizes.numbers ** 2));
-    this.field = problemField((problem) => this.#judge(problem), { marked: (wrong) => this.body?.classList.toggle("stale", wrong) });
+    this.field = problemField((problem) => this.#judge(problem), { marked: (wrong) => [this.body, this.verdict].forEach((each) => each?.classList.toggle("stale", wrong)) });
     const examples = this.getAttribute("examples").split("; ").map((text) => {
       const button = make("button", { type: "button", text });
       button.addEventListener("click", () => this.field.ask(text));
@@ -19,8 +19,8 @@ class IsItNew extends Explorable {
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     this.view.replaceChildren(
       this.field.root, make("div", { class: "controls examples", role: "group", "aria-label": "Problems to try" }, "try", ...examples), this.field.fault,
-      part("body", "div", {}, make("div", { class: "newness" }, part("board", "div", { class: "pairs" }), part("checks", "ul", { class: "checks" })),
-        part("verdict", "p", { class: "verdict", role: "status" })));
+      part("body", "div", { class: "newness" }, part("board", "div", { class: "pairs" }), part("checks", "ul", { class: "checks" })),
+      part("verdict", "p", { class: "verdict", role: "status" }));
     this.field.ask(this.getAttribute("problem"));
   }
 
