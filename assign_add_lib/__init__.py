@@ -12,7 +12,7 @@ A map of the package.  Each entry imports only entries above it in this list.
     training       config, learner and runs of the study's network                chapter 3
     speed          the table of speeds                                            chapter 3
     analysis/      mistakes, shortcuts, statistics, fourier, probes, interventions, causal, scores,
-                   rivals, phases, history, delays, uneven, weight_cost           chapters 1, 4 to 12
+                   rivals, phases, history, delays, uneven                        chapters 1, 4 to 12
     theory/        the gradient theorem                                           chapter 13
     claims/        what the study says, put to the runs                           chapter 12
     companions/    systems from elsewhere, in files of the same names             part IV

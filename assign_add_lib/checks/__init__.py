@@ -17,7 +17,7 @@ _CHECKS = {
     "chapter_07": "ahead_by moved_on singles_out weighted",
     "chapter_08": "flat_restored same_head separated with_directions",
     "chapter_09": "instead needed rival swapped",
-    "chapter_10": "cheaper_network lead mass_without_mark share_of_previous uneven_answer",
+    "chapter_10": "mass_without_mark mended smaller_network uneven_answer",
     "chapter_11": "basin_depth by_exclusion one_lever",
     "chapter_12": "as_of least_share lower_rank soon",
     "chapter_13": "control enough_step null number_operand sure_share",

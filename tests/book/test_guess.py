@@ -121,6 +121,8 @@ def test_answers_of_guesses_are_measured_and_boxes_are_short(chapter):
     text = chapter.read_text("utf-8")
     cells = [cell.source for cell in jupytext.read(chapter).cells if re.search(r"\bguess\(", cell.source)]
     assert held(cells) == {label: guess.answer for label, guess in guesses(text).items()}
+    said = [words for guess in guesses(text).values() for words in (guess.told, *(option.why for option in guess.options))]
+    assert not [words for words in said if re.search(r"^\d+[.)]\s", words, re.MULTILINE)]  # would be an item of a list
     boxes = [box["text"] for box in BOX.finditer(text)]
     named = re.findall(r"\} *What this does not show|^:class:.*\blimits\b", text, re.MULTILINE)
     assert len(named) == 2 * len(boxes) <= 2 and all(len(box.split()) <= 80 for box in boxes)

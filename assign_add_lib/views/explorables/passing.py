@@ -15,6 +15,12 @@ from .. import figures
 from ..explorer import refuse_others
 from .element import explorable
 
+FLOW = (
+    "Each box holds a token, one piece of the problem. In two rounds, called layers, tokens read from one another. An arrow "
+    "ends at the token that reads, which is said to attend to the other; it is as thick as the share that is read there. The "
+    "last = hands what it has gathered to the neurons, drawn as high as they respond. On top are the five likeliest answers, "
+    "in bars as high as they are likely."
+)
 LIKELIEST = 5  # answers, of which a pass says how likely they are
 
 
@@ -41,16 +47,20 @@ def one_pass(weights: Weights, problem: Problem) -> dict:
 def the_flow(
     run: Run,
     problem: Problem | str = "c=1, b=17, a=42, b+19=?",
-    caption: str = "Who attends to whom on your problem, in the trained network: an arrow is as thick as the attention it draws.",
+    caption: str = FLOW,
+    steps: bool = False,
 ) -> HTML:
-    """What flows where in a network of the study's task on a problem that the reader may change, with arrows to cut."""
+    """What flows where in a network of the study's task on a problem that the reader may change, with arrows to cut.
+
+    With `steps`, those of the algorithm are numbered.
+    """
     refuse_others(run)
     problem = Problem.parse(problem) if isinstance(problem, str) else problem
     seen = one_pass(run.weights(), problem)
     names = problem.task.names(problem.tokens())
-    still = figures.flow(names, seen["layers"], seen["odds"])
-    given = json.dumps(seen, separators=(",", ":"))
-    return explorable("the-flow", still, _flow_in_words(names, seen), caption, run, problem=str(problem), **{"pass": given})
+    still = figures.flow(names, seen["layers"], seen["odds"], steps)
+    settings = {"problem": problem, "pass": json.dumps(seen, separators=(",", ":"))} | ({"steps": 1} if steps else {})
+    return explorable("the-flow", still, _flow_in_words(names, seen), caption, run, **settings)
 
 
 def learning_film(

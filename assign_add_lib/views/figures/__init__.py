@@ -3,7 +3,22 @@
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
 from .elsewhere import ANSWER_LOOKS, computation_graph, one_round, share_panels
 from .learn import block_matrix, held, vote_grids
-from .moving import badges, bench, boards, by_kind, clocks, fallen, film, flow, growth, head, look_up_peak, pairs, wall
+from .moving import (
+    badges,
+    bench,
+    boards,
+    by_kind,
+    clocks,
+    fallen,
+    film,
+    flow,
+    growth,
+    head,
+    look_up_peak,
+    pairs,
+    turn_and_vote,
+    wall,
+)
 from .phases import loss_by_lever, place_maps, release_panels
 from .read import patch_maps, score_block
 from .runs import run_curves, run_dots

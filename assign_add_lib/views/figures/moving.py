@@ -44,6 +44,37 @@ def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
     return figure
 
 
+def turn_and_vote(N: int, ks: Sequence[int], shown: Sequence[int], x: int, y: int) -> Figure:
+    """Draw how clocks add: hands of the clocks `shown`, turned from x by y, above their votes; last, the votes of all ks."""
+    figure, axes = plt.subplots(2, len(shown) + 1, figsize=(WIDTH, 2.7), height_ratios=(1.5, 1))
+    answers, total = np.arange(N), (x + y) % N
+    votes = {k: np.cos(2 * math.pi * k * (answers - total) / N) for k in ks}
+    for face, curve, k in zip(*axes, shown):
+        face.add_patch(plt.Circle((0, 0), 1, fill=False, edgecolor=GREY, linewidth=1))
+        start, end = (2 * math.pi * k * number / N for number in (x, x + y))
+        turn = np.linspace(start, end, 100)
+        face.plot(0.55 * np.sin(turn), 0.55 * np.cos(turn), ":", color=GREEN)
+        for number, angle, colour, line in ((x, start, BLUE, "--"), (total, end, VERMILION, "-")):
+            face.plot([0, math.sin(angle)], [0, math.cos(angle)], line, color=colour, solid_capstyle="round")
+            face.text(1.25 * math.sin(angle), 1.25 * math.cos(angle), number, ha="center", va="center", color=legible(colour))
+        face.text(0, 1.25, 0, ha="center", va="center", color=GREY)
+        face.set_title("once round" if k == 1 else f"{k} times round", loc="center")
+        curve.plot(answers, votes[k], color=GREY)
+    axes[0, -1].text(0, 0, f"all {len(ks)}\ntogether", ha="center", va="center")
+    axes[1, -1].plot(answers, sum(votes.values()), color=GREY)
+    for face in axes[0]:
+        face.set(xlim=(-1.45, 1.45), ylim=(-1.45, 1.45), aspect="equal")
+        face.set_axis_off()
+    for curve in axes[1]:
+        curve.axhline(0, color="0.85", lw=0.8, zorder=0)
+        curve.plot(total, curve.lines[0].get_ydata().max(), "o", color=VERMILION, ms=5)
+        curve.set(xticks=[0, total, N - 1], yticks=[])
+        curve.spines["left"].set_visible(False)
+    axes[1, 0].set_ylabel("votes")
+    figure.supxlabel("answer")
+    return figure
+
+
 def badges(numbers: Sequence[int], names: Sequence[str], asked: Sequence[str], shares: Sequence[float]) -> Figure:
     """Draw numbers as cards that wear names, those asked for in colour, above bars of the attention that each gets."""
     figure, axes = plt.subplots(figsize=(WIDTH, 2.1))
@@ -154,18 +185,28 @@ def look_up_peak(block: Tensor, letters: Sequence[str], lengths: Sequence[float]
 LEAST = 40  # thousandths of attention that an arrow shows
 
 
-def flow(names: Sequence[str], layers: Sequence[Mapping[int, Sequence[int]]], odds: Sequence[tuple[int, int]]) -> Figure:
+def flow(
+    names: Sequence[str],
+    layers: Sequence[Mapping[int, Sequence[int]]],
+    odds: Sequence[tuple[int, int]],
+    steps: bool = False,
+) -> Figure:
     """Draw who attends to whom, from the tokens at the bottom to the answer on top: arrows as thick as the attention.
 
-    `layers` holds {query: weights (key,)}, `odds` holds (answer, odds), both in thousandths.
+    `layers` holds {query: weights (key,)}, `odds` holds (answer, odds), both in thousandths.  With `steps`, those of the
+    algorithm are numbered.
     """
     figure, axes = plt.subplots(figsize=(WIDTH, 3.9))
-    draw_flow(axes, names, layers, odds)
+    draw_flow(axes, names, layers, odds, steps)
     return figure
 
 
 def draw_flow(
-    axes: Axes, names: Sequence[str], layers: Sequence[Mapping[int, Sequence[int]]], odds: Sequence[tuple[int, int]]
+    axes: Axes,
+    names: Sequence[str],
+    layers: Sequence[Mapping[int, Sequence[int]]],
+    odds: Sequence[tuple[int, int]],
+    steps: bool = False,
 ) -> None:
     """Draw a `flow` into axes."""
     last, heights = len(names) - 1, (0, 2, 4)
@@ -179,14 +220,16 @@ def draw_flow(
                 looks = {"ec": LAYER_COLOURS[layer], "lw": max(1, weight / 80), "alpha": 0.7}
                 axes.add_patch(PathPatch(curve, fill=False, **looks))
         axes.plot(query, top + 0.05, "^", color=INK, ms=9)
+        if steps:
+            axes.text(query - 0.55, top, 3 if layer == 2 else 2 if query == last else 1, ha="center", va="center", weight="bold")
     for place, name in enumerate(names):
         faint = role(name) == "PAD"
         for height in heights[: 1 if faint else 3 if place == last else 2]:
             axes.text(place, height, name, ha="center", va="center", fontsize=9 if faint else 11, color=GREY if faint else INK)
     axes.text(last, 5.6, odds[0][0], ha="right", va="center", fontsize=22, fontweight="bold", color=legible(VERMILION))
     axes.annotate("", (last, 5.2), (last, 4.3), arrowprops={"arrowstyle": "-|>", "color": INK})
-    for words, height in (("layer 1", 1), ("layer 2", 3), ("neurons", 4.75), ("answer", 5.6)):
-        axes.text(-2.6, height, words, va="center", color=GREY)
+    for words, height, step in (("layer 1", 1, ""), ("layer 2", 3, ""), ("neurons", 4.75, "4 "), ("answer", 5.6, "5 ")):
+        axes.text(-2.6, height, step * steps + words, va="center", color=GREY)
     axes.set(xlim=(-2.7, last + 0.6), ylim=(-0.4, 6))
     axes.set_axis_off()
 

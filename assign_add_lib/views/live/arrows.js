@@ -10,19 +10,19 @@ export class FlowPicture {
   #arrows = new Map(); // by layer, query and key
   #still = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** `told`, if the reader may touch it: `tapped(place)` for a token, `cut(layer, query, key)` for an arrow. */
-  constructor(task, told = null) {
+  /** `told`, if the reader may touch it: `tapped(place)` for a token, `cut(layer, query, key)` for an arrow; `steps`, to number the algorithm's. */
+  constructor(task, told = null, steps = false) {
     const tall = matchMedia("(max-width: 600px)").matches ? 1.7 : 1; // so that a finger finds its arrow
     const two = 222, one = two + 20 + 120 * tall, bottom = one + 20 + 130 * tall, part = (tag, name) => draw(tag, { class: name });
-    Object.assign(this, { task, told, levels: { two, one, bottom } });
+    Object.assign(this, { task, told, steps, levels: { two, one, bottom } });
     this.svg = draw("svg", { viewBox: `0 0 ${WIDE} ${bottom}`, role: "img", "aria-label": "What flows where" });
-    this.parts = { streams: part("path", "streams"), lens: part("path", "lens"), arrows: part("g", "arrows"), pulses: part("g", "pulses"), heads: part("path", "heads"), names: part("g", "names"), words: part("g", "words"), neurons: part("path", "neurons"), bars: part("g", "odds"), answer: part("text", "answer"), sum: part("text", "sum behind") };
+    this.parts = { streams: part("path", "streams"), lens: part("path", "lens"), arrows: part("g", "arrows"), pulses: part("g", "pulses"), heads: part("path", "heads"), names: part("g", "names"), words: part("g", "words"), steps: part("g", "steps"), neurons: part("path", "neurons"), bars: part("g", "odds"), answer: part("text", "answer"), sum: part("text", "sum behind") };
     for (const [key, value] of Object.entries({ x: WIDE, y: 52 })) this.parts.answer.setAttribute(key, value);
     for (const [key, value] of Object.entries({ x: WIDE, y: 82 })) this.parts.sum.setAttribute(key, value);
-    const labels = [["answer", 18], ["neurons", 98], ["layer 2", two + 50], ["layer 1", one + 42]].map(([text, y]) => draw("text", { class: "label", x: 0, y }, text));
+    const labels = [[steps ? "5 answer" : "answer", 18], [steps ? "4 neurons" : "neurons", 98], ["layer 2", two + 50], ["layer 1", one + (steps ? 66 : 42)]].map(([text, y]) => draw("text", { class: "label", x: 0, y }, text));
     this.svg.append(...Object.values(this.parts), ...labels);
     this.tokens = make("div", { class: "tokens", ...(told && { role: "group", "aria-label": "The tokens: where does each attend?" }) });
-    const hint = "Look: tap a token to see where it attends. Tap an arrow to cut it.";
+    const hint = "Look: tap a box to see what it reads, tap an arrow to cut it.";
     this.root = make("div", { class: "flow" }, this.svg, this.tokens, ...(told ? [make("p", { class: "caption", text: hint })] : []));
   }
 
@@ -41,6 +41,7 @@ export class FlowPicture {
     }
     this.svg.classList.toggle("choosing", chosen !== null);
     this.parts.heads.setAttribute("d", rows.map(([layer, query]) => `M${this.xs[query] - 14} ${this.#ends(layer)[1] + 12}l14 -14l14 14z`).join(""));
+    if (this.steps) this.parts.steps.replaceChildren(...this.#numbered(ids, rows));
     this.#showAnswer(problem, pass);
     const reads = rows.map(([layer, query]) => `in layer ${layer} ${names[query]} attends to ${this.#strong(pass.layers[layer - 1][query]).map((key) => `${names[key]} (${inPercent(pass.layers[layer - 1][query][key])})`).join(", ") || "nothing much"}`);
     this.svg.setAttribute("aria-label", `${reads.join("; ")}. The answer: ${pass.odds[0][0]}.`);
@@ -79,6 +80,12 @@ export class FlowPicture {
     const numbers = [...ids.keys()].filter((i) => i < task.room && ids[i] < task.numbers);
     const queries = new Set([...numbers, ...read, task.last, ...(chosen === null ? [] : [chosen]), ...cuts.map(([, query]) => query)]);
     return [...[...queries].filter((i) => first[i]).map((query) => [1, query]), [2, task.last]];
+  }
+
+  /** The numbers of steps 1 to 3, beside the heads of their arrows. */
+  #numbered(ids, rows) {
+    const { last, room, numbers } = this.task, step = ([layer, query]) => (layer === 2 ? 3 : query === last ? 2 : query < room && ids[query] < numbers ? 1 : 0);
+    return rows.filter(step).map((row) => draw("text", { class: "step", x: this.xs[row[1]] - 26, y: this.#ends(row[0])[1] + 18 }, String(step(row))));
   }
 
   #strong = (row) => [...row.keys()].filter((key) => row[key] >= LEAST);

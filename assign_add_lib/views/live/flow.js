@@ -1,5 +1,5 @@
 // <the-flow run="seed-42" step="30000" problem="…" pass="…">: what flows where on the reader's problem; any arrow of attention can be cut.
-// `pass` is what the network computes on the problem it opens with, so that all is drawn before its weights are there.
+// With `steps`, those of the algorithm are numbered. `pass` is what the network computes on the problem it opens with, so that all is drawn before its weights are there.
 import { FlowPicture } from "./arrows.js";
 import { make, onceNear } from "./elements.js";
 import { Explorable } from "./explorable.js";
@@ -15,7 +15,7 @@ class TheFlow extends Explorable {
 
   sketch() {
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
-    this.picture = new FlowPicture(STUDY, { tapped: (place) => this.#choose(place), cut: (...arrow) => this.#cut(arrow) });
+    this.picture = new FlowPicture(STUDY, { tapped: (place) => this.#choose(place), cut: (...arrow) => this.#cut(arrow) }, this.hasAttribute("steps"));
     this.field = problemField((problem) => this.#ask(problem), { marked: (wrong) => this.body.classList.toggle("stale", wrong) });
     this.view.append(this.field.root, this.field.fault,
       part("body", "div", {}, this.picture.root, part("verdict", "p", { class: "verdict", role: "status" }),
@@ -78,7 +78,7 @@ class TheFlow extends Explorable {
       const row = layers[layer - 1][place], isCut = (key) => cuts.some((each) => String(each) === String([layer, place, key]));
       const keys = [...row.keys()].filter((key) => row[key] >= LEAST || isCut(key)).sort((a, b) => row[b] - row[a]);
       const rest = [...row].reduce((sum, weight, key) => sum + (keys.includes(key) ? 0 : weight), 0);
-      return make("p", {}, `In layer ${layer}, `, make("strong", { text: name(place) }), " attends to ", ...keys.map((key) => this.#chip([layer, place, key], name, isCut(key), row[key])), rest >= 0.005 ? `and ${inPercent(rest)} to others.` : "");
+      return make("p", {}, `In layer ${layer}, `, make("strong", { text: name(place) }), " attends to ", ...keys.map((key) => this.#chip([layer, place, key], name, isCut(key), row[key])), rest >= 0.005 ? `and ${inPercent(rest)} to others, each too little to be drawn.` : "");
     }));
     this.mend.hidden = !cuts.length;
     this.note.textContent = cuts.length ? "A cut sets this one attention weight to 0; the others of its row stay as they are." : "";
