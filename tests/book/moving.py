@@ -23,6 +23,23 @@ SHOWN = {
     "worlds-fell": lambda _: explorables.worlds_fell(),
     "one-step": lambda _: explorables.one_step(),
 }
+# what one acts on that, scrolled to from above or from below, lies behind something else, or has no answer beside it in sight
+OUT_OF_REACH = """
+const seen = (element) => {
+  const { left, top, width, height } = element.getBoundingClientRect();
+  return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+};
+return [...document.querySelectorAll(".explorable .live-view")].flatMap((view) => {
+  const answers = [...view.querySelectorAll(".verdict:not(:empty)")];
+  const shown = (each) => each.checkVisibility({ visibilityProperty: true });
+  const controls = [...view.querySelectorAll("button, input, select")].filter(shown);
+  return controls.filter((control) => [0, document.body.scrollHeight].some((from) => {
+    scrollTo({ top: from, behavior: "instant" });
+    control.scrollIntoView({ block: "nearest", behavior: "instant" });
+    return ![control, ...answers].every(seen);
+  })).map((control) => control.outerHTML.slice(0, 150));
+});
+"""
 PAGE = """<!doctype html><html lang="en"{theme}><meta charset="utf-8"><title>A page</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><style>{colours}</style>
 <main><article><h1>A page</h1>{output}</article></main>"""

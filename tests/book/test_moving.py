@@ -6,7 +6,7 @@ from pathlib import Path
 import pydata_sphinx_theme
 import pytest
 from browsing import PAGES, ROOT, SITE, STICKING_OUT, errors, faint, on_paper, requests, show, violations
-from moving import SHOWN, alive
+from moving import OUT_OF_REACH, SHOWN, alive
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -58,6 +58,9 @@ def test_on_the_site_each_is_alive_where_it_stands(site, browser):
         assert not errors(browser)
         box = f"document.querySelector('{tag}').closest('.text_html, article')"
         assert browser.execute_script(f"return {box}.scrollWidth <= {box}.clientWidth"), tag
+        assert browser.execute_script(OUT_OF_REACH) == [], tag
+    browser.execute_script("document.querySelector(arguments[0]).style.pointerEvents = 'none'", f"{tag} :is(button, input)")
+    assert len(browser.execute_script(OUT_OF_REACH)) == 1  # as if something lay over it
 
 
 def test_no_class_of_the_sheet_is_one_that_the_theme_draws():

@@ -47,6 +47,11 @@ def test_the_curve_has_a_narrow_peak_in_the_window(browser, moving, shares):
     assert [SETTING.lam - step * h for h in window] == pytest.approx([at, -at])
 
 
+def test_the_theorems_own_step_ranks_and_answers_little(shares):
+    tokens = sweeps.fresh_problems(1000)["1-var"]
+    assert theory.ranks_first(SETTING.task, SETTING.initial() + STEP, tokens).all() and shares[100] < 0.05
+
+
 def test_the_diagonal_is_the_block_of_moved_variables(browser, moving):
     alive(browser, moving, "one-step")
     names = theory.coordinates(SETTING.task)["moved variable"]

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import torch
 from moving import alive, set_to, verdict
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -73,6 +74,24 @@ def test_what_is_new_is_what_training_cannot_have_drawn(browser, moving):
         assert re.search(r"The network says (\d+): (right|wrong)", verdict(browser)).groups() == (
             str(said), "right" if said == problem.answer else "wrong")  # fmt: skip
     assert "never asks for c twice" in " ".join(texts(browser, ".checks"))
+
+
+def test_a_pair_is_asked_by_a_click_and_one_example_is_wrong(browser, moving):
+    alive(browser, moving, "is-it-new")
+    field, board = (browser.find_element(By.CSS_SELECTOR, f"is-it-new {part}") for part in (".problem input", ".pairs svg"))
+    cell = board.size["width"] / 64
+    for text, asked in (("b=3, 5+b=?", "b=50, 12+b=?"), ("c=3, c+c=?", "c=3, 12+50=?"), ("a=1, b=2, b+a=?", "a=50, b=12, b+a=?")):
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(text)
+        place = [round((x - 32) * cell) for x in (4 + 12.5, 1 + 58 - 50 + 0.5)]
+        ActionChains(browser).move_to_element_with_offset(board, *place).click().perform()
+        assert field.get_property("value") == asked
+    wrong = 0
+    for example in browser.find_elements(By.CSS_SELECTOR, "is-it-new .examples button"):
+        example.click()
+        assert field.get_property("value") == example.text
+        wrong += ": wrong, " in verdict(browser)
+    assert wrong == 1
 
 
 def test_worlds_fall_where_the_shipped_table_has_them(browser, moving):

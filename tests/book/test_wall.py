@@ -39,7 +39,7 @@ def test_neurons_vote_as_the_adder_does(browser, moving, adder):
     alive(browser, moving, "neuron-wall")
     ks = adder[2].tolist()
     buttons = browser.find_elements(By.CSS_SELECTOR, "neuron-wall .group button")
-    assert [each.text.split() for each in buttons] == [[str(k), str(ks.count(k)), "neurons"] for k in sorted(set(ks))]
+    assert [each.text.split() for each in buttons] == [[str(k), str(ks.count(k)), "neurons", "silence"] for k in sorted(set(ks))]
     for x, y in torch.randint(59, (20, 2), generator=torch.Generator().manual_seed(0)).tolist():
         set_to(browser, left=x, right=y)
         assert verdict(browser) == sentence(adder, x, y)
@@ -47,7 +47,7 @@ def test_neurons_vote_as_the_adder_does(browser, moving, adder):
     for button in buttons:
         button.click()
         off.append(int(button.text.split()[0]))
-        assert button.get_attribute("aria-pressed") == "false"
+        assert button.get_attribute("aria-pressed") == "true" and button.text.endswith("silenced")
         if len(off) < len(buttons):
             assert verdict(browser) == sentence(adder, x, y, off)
     assert verdict(browser) == f"{x} + {y}: no neuron votes."

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from IPython.display import HTML
 
+from ...model import Weights
 from ...model import run as forward_pass
 from ...sampling import evaluation_sets
 from ...task import Problem, Split
@@ -33,16 +34,15 @@ def one_head(
 def is_it_new(
     run: Run,
     problem: Problem | str = "a=40, b=33, a+b=?",
-    caption: str = "Type a problem: could training have contained it? Filled cells are pairs that training never adds. "
+    caption: str = "Type a problem, or click a pair: could training have contained it? It never adds pairs with filled cells. "
     "Can you find a new one that the network gets wrong?",
 ) -> HTML:
     """What is new about a problem that the reader types, and what the network says of it; with an example of each way."""
     split, task = run.split, run.task
     problem = Problem.parse(problem, task) if isinstance(problem, str) else problem
-    sets = evaluation_sets(split, size=50)
-    examples = [min((str(Problem.from_tokens(each, task)) for each in sets[name].tokens), key=len) for name in NEW]
+    weights = run.weights().to(torch.half).to(torch.float)  # as a page has them
     with torch.no_grad():
-        said = forward_pass(run.weights().to(torch.float), problem.tokens()[None]).answers.item()
+        said = forward_pass(weights, problem.tokens()[None]).answers.item()
     names, (x, y) = task.variable_names, problem.values
     sides = {side: "".join(names[v] for v in split.variables(side)) for side in ("left", "right")}
     ways = new_ways(problem, split)
@@ -51,8 +51,22 @@ def is_it_new(
         f"of {problem}, {x} and {y}, is marked. New about it: {', '.join(ways) or 'nothing'}. The network says {said}."
     )
     still = figures.pairs(split.held_out_pairs, x, y)
-    given = {"pairs": split.to_dict()["train_pairs"], "examples": "; ".join(examples)}
+    given = {"pairs": split.to_dict()["train_pairs"], "examples": "; ".join(map(str, examples(weights, split)))}
     return explorable("is-it-new", still, alt, caption, run, problem=problem, **sides, **given)
+
+
+@torch.no_grad()
+def examples(weights: Weights, split: Split, size: int = 500) -> list[Problem]:
+    """Of each way to be new the shortest problem; where most of `size` go wrong, the shortest of those that do."""
+    found = {}
+    for name, batch in evaluation_sets(split, size=size).items():
+        if name in NEW:
+            problems = sorted((Problem.from_tokens(each, split.task) for each in batch.tokens), key=lambda each: len(str(each)))
+            answers = forward_pass(weights, torch.stack([each.tokens() for each in problems])).answers.tolist()
+            wrong = [problem for problem, answer in zip(problems, answers) if answer != problem.answer]
+            found[name] = problems[0], wrong
+    hardest = max(found, key=lambda name: len(found[name][1]))
+    return [(found[name][1] or found[name])[0] if name == hardest else found[name][0] for name in NEW]
 
 
 def new_ways(problem: Problem, split: Split) -> list[str]:

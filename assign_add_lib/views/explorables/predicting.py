@@ -9,6 +9,9 @@ from .. import figures
 from .element import explorable
 
 MEASURE = "right"  # of the predictions that are played: a share of problems
+# sets of problems in words
+ASKED = {"0-var": "without a variable", "1-var": "with one variable", "2-var": "with two variables"}
+SHOWN = {"train": "drawn as in training", "add-restricted": "on numbers that training never combines"}
 
 
 def worlds_fell(
@@ -20,8 +23,8 @@ def worlds_fell(
     first = worlds[0]
     seeds = ", ".join(f"{share:.0%}" for share in first["seeds"])
     alt = (
-        f"A line of shares for the world {first['world']}, problems {first['kind']}: three trained networks at {seeds}, an "
-        f"untrained one at {first['untrained']:.0%}. The prediction, {first['rule']}: {first['verdict']}."
+        f"A line of shares for the world {first['world']}, of {first['kind']} that are right: three trained networks at {seeds}, "
+        f"an untrained one at {first['untrained']:.0%}. The prediction, {first['rule']}: {first['verdict']}."
     )
     still = figures.fallen(first["seeds"], first["untrained"], first["level"], first["least"])
     return explorable("worlds-fell", still, alt, caption, data=worlds)
@@ -35,14 +38,17 @@ def shares_by_world() -> list[dict]:
         verdicts = plan.verdicts(values)
         for each in plan.predictions if plan.settings else ():
             if each.measure == MEASURE:
+                asked, shown = each.of.split()
+                least = each.at_most is None
+                level = each.at_least if least else each.at_most
                 found.append({
                     "world": plan.title,
-                    "differs": ", ".join(f"{setting} {value}" for setting, value in plan.settings.items()),
-                    "kind": each.of,
+                    "question": plan.question,
+                    "kind": f"problems {ASKED[asked]}, {SHOWN[shown]},",
                     "statement": each.statement,
-                    "rule": each.rule.partition(", only if")[0].removeprefix(f"{MEASURE} of "),
-                    "level": each.at_least if each.at_most is None else each.at_most,
-                    "least": each.at_most is None,
+                    "rule": f"{'at least' if least else 'at most'} {level:.0%} in {each.seeds} of {len(SEEDS)} seeds",
+                    "level": level,
+                    "least": least,
                     "untrained": float(decided.loc[(plan.name, each.name), "untrained"]),
                     "seeds": values.loc[each.name].tolist(),
                     "verdict": verdicts[each.name],

@@ -22,7 +22,8 @@ export class FlowPicture {
     const labels = [[steps ? "5 answer" : "answer", 18], [steps ? "4 neurons" : "neurons", 98], ["layer 2", two + 50], ["layer 1", one + (steps ? 66 : 42)]].map(([text, y]) => draw("text", { class: "label", x: 0, y }, text));
     this.svg.append(...Object.values(this.parts), ...labels);
     this.tokens = make("div", { class: "tokens", ...(told && { role: "group", "aria-label": "The tokens: where does each attend?" }) });
-    this.root = make("div", { class: "flow" }, this.svg, this.tokens);
+    const hint = "Look: tap a box to see what it reads, tap an arrow to cut it.";
+    this.root = make("div", { class: "flow" }, this.svg, this.tokens, ...(told ? [make("p", { class: "caption", text: hint })] : []));
   }
 
   /** Draw a pass (`passOf`) over tokens, and over the problem that they spell, or null; `chosen` is a token that stands out, or null; `cuts` holds [layer, query, key] each. */

@@ -45,6 +45,7 @@ class SetWeights extends Explorable {
     this.sliders.forEach(({ set }, knob) => set(this.strengths[knob]));
     const made = this.#made(), counts = KINDS.map(() => [0, 0]);
     this.round = made;
+    this.verdict.classList.add("stale"); // until all problems are asked
     let at = 0;
     const more = () => {
       if (this.round !== made) return; // other strengths came meanwhile
@@ -87,6 +88,7 @@ class SetWeights extends Explorable {
     const named = (wanted) => EXAMPLES.filter((_, kind) => wanted(counts[kind][0] / counts[kind][1])).map((example) => example.replaceAll(" ", ""));
     const [solved, lost] = [named((share) => share > 0.95), named((share) => share < 0.2)];
     const said = [solved.length && `solves sums like ${solved.join(", ")}`, lost.length && `fails at ${lost.join(", ")}`].filter(Boolean).join(" and ");
+    this.verdict.classList.remove("stale");
     this.verdict.textContent = solved.length === KINDS.length ? "The network solves all four kinds of sums." : `The network ${said || "guesses"}.`;
   }
 }

@@ -7,8 +7,6 @@ import { largest } from "./network.js";
 const R = 44; // of a face, which is 128 wide
 const FINE = 0.25; // the steps in which a number is turned
 
-const quarter = (number) => String(number).replace(/^-/, "−");
-
 class NineClocks extends Explorable {
   build(weights) {
     this.adder = adderOf(weights);
@@ -17,10 +15,10 @@ class NineClocks extends Explorable {
     this.ks = this.numbers("ks");
     [this.x, this.y] = [this.numbers("x")[0], this.numbers("y")[0]];
     this.candidate = 0;
-    const most = this.N - FINE, says = quarter;
+    const most = this.N - FINE;
     this.sliders = {
-      x: slider("left number x", { least: 0, most, step: FINE, value: this.x, says }, (value) => this.#turn({ x: value })),
-      y: slider("right number y", { least: 0, most, step: FINE, value: this.y, says }, (value) => this.#turn({ y: value })),
+      x: slider("left number x", { least: 0, most, step: FINE, value: this.x }, (value) => this.#turn({ x: value })),
+      y: slider("right number y", { least: 0, most, step: FINE, value: this.y }, (value) => this.#turn({ y: value })),
       candidate: slider("try an answer", { least: 0, most: this.N - 1, value: this.candidate }, (value) => this.#turn({ candidate: value })),
     };
     this.verdict = make("p", { class: "verdict", role: "status" });
@@ -101,7 +99,8 @@ class NineClocks extends Explorable {
     const logits = logitsOf(this.adder, given(this.waves, N, x, this.ks), given(this.waves, N, y, this.ks));
     this.answer = largest(logits);
     const all = `${agree.toFixed(1).replace("-", "−")} of ${this.ks.length}`;
-    this.verdict.textContent = `${quarter(x)} + ${quarter(y)}: the network's adder says ${this.answer}. For ${candidate} the clocks vote ${all}.`;
+    const off = Math.abs(this.answer - sum), between = Number.isInteger(sum) ? "" : `, ${Math.min(off, N - off) > 0.5 ? "not " : ""}the nearest to ${sum}`;
+    this.verdict.textContent = `${x} + ${y}: the network's adder says ${this.answer}${between}. For ${candidate} the clocks vote ${all}.`;
     this.#drawBars(logits);
   }
 

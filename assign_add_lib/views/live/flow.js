@@ -80,7 +80,6 @@ class TheFlow extends Explorable {
       const rest = [...row].reduce((sum, weight, key) => sum + (keys.includes(key) ? 0 : weight), 0);
       return make("p", {}, `In layer ${layer}, `, make("strong", { text: name(place) }), " attends to ", ...keys.map((key) => this.#chip([layer, place, key], name, isCut(key), row[key])), rest >= 0.005 ? `and ${inPercent(rest)} to others, each too little to be drawn.` : "");
     }));
-    if (place === null) this.reads.replaceChildren(make("p", { text: "Tap a box to see what it reads, tap an arrow to cut it." }));
     this.mend.hidden = !cuts.length;
     this.note.textContent = cuts.length ? "A cut sets this one attention weight to 0; the others of its row stay as they are." : "";
     if (held) this.reads.querySelector(`[data-arrow="${held}"]`)?.focus();

@@ -4,12 +4,13 @@ import { draw, make } from "./elements.js";
 import { Explorable } from "./explorable.js";
 import { problemField } from "./field.js";
 import { largest, run } from "./network.js";
+import { Problem } from "./problem.js";
 
 class IsItNew extends Explorable {
   build(weights) {
     this.weights = weights;
     this.bits = Array.from(this.getAttribute("pairs"), (digit) => parseInt(digit, 16).toString(2).padStart(4, "0")).join("").slice(-(weights.sizes.numbers ** 2));
-    this.field = problemField((problem) => this.#judge(problem), { marked: (wrong) => this.body?.classList.toggle("stale", wrong) });
+    this.field = problemField((problem) => this.#judge(problem), { marked: (wrong) => [this.body, this.verdict].forEach((each) => each?.classList.toggle("stale", wrong)) });
     const examples = this.getAttribute("examples").split("; ").map((text) => {
       const button = make("button", { type: "button", text });
       button.addEventListener("click", () => this.field.ask(text));
@@ -18,8 +19,8 @@ class IsItNew extends Explorable {
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     this.view.replaceChildren(
       this.field.root, make("div", { class: "controls examples", role: "group", "aria-label": "Problems to try" }, "try", ...examples), this.field.fault,
-      part("body", "div", { class: "newness" }, part("board", "div", { class: "pairs" }),
-        make("div", {}, part("checks", "ul", { class: "checks" }), part("verdict", "p", { class: "verdict", role: "status" }))));
+      part("body", "div", { class: "newness" }, part("board", "div", { class: "pairs" }), part("checks", "ul", { class: "checks" })),
+      part("verdict", "p", { class: "verdict", role: "status" }));
     this.field.ask(this.getAttribute("problem"));
   }
 
@@ -27,7 +28,7 @@ class IsItNew extends Explorable {
 
   /** What is new about a problem, and what the network says of it. */
   #judge(problem) {
-    const { values: [x, y], left, right, task, answer } = problem;
+    const { values: [x, y], left, right, task, answer } = (this.problem = problem);
     if (!this.board.childElementCount) this.board.append(this.#pairs(task.numbers));
     const pair = this.#isHeld(x, y, task.numbers), twice = typeof left === "string" && left === right;
     const sides = ["left", "right"].flatMap((side) => (typeof problem[side] !== "string" ? [] : [[side, problem[side], !this.getAttribute(side).includes(problem[side])]]));
@@ -51,7 +52,22 @@ class IsItNew extends Explorable {
     const drawing = draw("svg", { viewBox: `-4 -1 ${N + 5} ${N + 5}`, role: "img", "aria-label": `${all.length} of ${N * N} pairs are never added in training.` });
     this.spot = draw("circle", { class: "spot", r: 1.6 });
     drawing.append(draw("rect", { class: "all", width: N, height: N }), draw("path", { class: "held", d: all.map(([x, y]) => `M${x} ${N - 1 - y}h1v1h-1z`).join("") }), this.spot, draw("text", { x: N / 2, y: N + 3.4 }, "x"), draw("text", { x: -2, y: N / 2 }, "y"));
+    drawing.addEventListener("click", ({ clientX, clientY }) => {
+      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(drawing.getScreenCTM().inverse()), pair = [x, N - y].map(Math.floor);
+      if (pair.every((number) => number >= 0 && number < N)) this.#add(pair);
+    });
     return drawing;
+  }
+
+  /** Ask for a pair in the words of the problem that stands there; where that has one letter twice, as typed numbers. */
+  #add(pair) {
+    const { assignments, left, right } = this.problem, numbers = new Map(assignments);
+    const operands = [left, right].map((operand, side) => {
+      if (left === right || !numbers.has(operand)) return pair[side];
+      numbers.set(operand, pair[side]);
+      return operand;
+    });
+    this.field.ask(String(new Problem([...numbers], ...operands)));
   }
 }
 

@@ -35,7 +35,7 @@ class OneStep extends Explorable {
     const panel = (picture, text) => make("div", {}, picture, make("p", { class: "caption", text }));
     this.view.replaceChildren(this.slider.root, this.verdict, make("div", { class: "pictures" },
       panel(this.table, "What a number's letter (row) scores for the letter that is asked (column): the gradient's entry, times the length."),
-      panel(this.curve, "How many are right, of other problems with one variable and six assignments."),
+      panel(this.curve, "How many are right, of other problems with one variable and six assignments. The theorem's own step, 1, ranks the asked number above the other assigned ones; it promises no answers."),
       panel(this.attention, `Where = looks in ${this.#problem()}`),
       panel(this.sums, "What the neurons make of it, by answer."),
     ));
@@ -102,7 +102,7 @@ class OneStep extends Explorable {
       ...[0, 0.5, 1, 1.5].filter((h) => h <= this.most).map((h) => draw("text", { class: "middle", x: x(h), y: 304 }, String(h))),
       draw("polyline", { points }),
       draw("line", { class: "here", x1: here[0], x2: here[0], y1: LEVEL[1], y2: LEVEL[0] }), draw("circle", { class: "spot", cx: here[0], cy: here[1], r: 6 }),
-      draw("text", { class: "middle", x: (SPAN[0] + SPAN[1]) / 2, y: 324 }, "length of the step; 1 is the theorem's"),
+      draw("text", { class: "middle", x: (SPAN[0] + SPAN[1]) / 2, y: 324 }, "length of the step (1: the theorem's, which only ranks)"),
     );
   }
 

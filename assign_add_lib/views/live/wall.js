@@ -46,10 +46,12 @@ class NeuronWall extends Explorable {
 
   /** A group's switch and its tiles, of which one can be chosen. */
   #row(group) {
-    const button = make("button", { type: "button", "aria-pressed": "true" }, make("b", { text: String(group.k) }), make("small", { text: `${group.neurons.length} neurons` }));
+    const act = make("span", { text: "silence" });
+    const button = make("button", { type: "button", "aria-pressed": "false" }, make("b", { text: String(group.k) }), make("small", { text: `${group.neurons.length} neurons` }), act);
     button.addEventListener("click", () => {
       group.on = !group.on;
-      button.setAttribute("aria-pressed", group.on);
+      button.ariaPressed = String(!group.on);
+      act.textContent = group.on ? "silence" : "silenced";
       this.#set({});
     });
     Object.assign(group, { canvas: make("canvas", { "aria-hidden": "true" }), atlas: make("canvas") });

@@ -1,5 +1,5 @@
 // <worlds-fell>: worlds and what was measured in them, one after the other: say what trained networks will do, then see where they fell.
-// It holds [{world, differs, kind, statement, rule, level, least, untrained, seeds, verdict}, …]; shares from 0 to 1.
+// It holds [{world, question, kind, statement, rule, level, least, untrained, seeds, verdict}, …]; shares from 0 to 1.
 import { draw, make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
 
@@ -28,15 +28,15 @@ class WorldsFell extends Explorable {
     this.guess = slider("you say", { least: 0, most: 100, value: 50, says: (each) => `${each} %` }, (each) => this.#draw(each / 100));
     this.view.replaceChildren(
       part("question", "p", { class: "question" }), make("div", { class: "controls" }, this.guess.root, (this.reveal = button("Reveal", () => this.#tell()))),
-      part("picture", "div", { class: "fallen" }), part("verdict", "p", { class: "verdict", role: "status" }), part("meant", "p", { class: "meant" }),
+      part("picture", "div", { class: "fallen" }), part("key", "p", { class: "caption" }), part("verdict", "p", { class: "verdict", role: "status" }), part("meant", "p", { class: "meant" }),
       make("div", { class: "controls" }, (this.next = button("Next world", () => this.#ask((this.at + 1) % this.worlds.length))), part("score", "span")));
     this.#ask(0);
   }
 
   #ask(at) {
     this.at = at;
-    const { world, differs, kind } = this.worlds[at], told = this.#told.get(at);
-    this.question.replaceChildren(make("strong", { text: `${world}.` }), ` Only this differs from the study's world: ${differs}. After training, how many problems of `, make("strong", { text: kind }), " are right?");
+    const { world, question, kind } = this.worlds[at], told = this.#told.get(at);
+    this.question.replaceChildren(make("strong", { text: `${world}.` }), ` ${question} After training, what share of `, make("strong", { text: kind }), " is right?");
     this.guess.set(told === undefined ? 50 : 100 * told);
     this.#draw(told ?? 0.5);
     this.#say();
@@ -70,7 +70,8 @@ class WorldsFell extends Explorable {
     const { seeds, statement, rule, verdict, level } = this.worlds[this.at], told = this.#told.get(this.at), known = told !== undefined;
     const off = known ? Math.abs(told - middle(seeds)) : 0, all = [...this.#told].map(([at, each]) => Math.abs(each - middle(this.worlds[at].seeds)));
     this.verdict.textContent = known ? `Three networks: ${seeds.map(beside(level)).join(", ")}. ${off <= NEAR ? "Well foreseen" : `You were ${Math.round(100 * off)} points from the one in the middle`}.` : "";
-    this.meant.textContent = known ? `We had written: ${statement} (Shaded: ${rule}.) Verdict: ${verdict}.` : "";
+    this.key.textContent = known ? `Dots: trained networks. Tick: an untrained one. Shaded: predicted, ${rule}.` : "";
+    this.meant.textContent = known ? `We had written: ${statement} Verdict: ${verdict}.` : "";
     this.score.textContent = all.length ? `${all.length} of ${this.worlds.length} worlds, ${Math.round((100 * all.reduce((sum, each) => sum + each, 0)) / all.length)} points off in the mean` : "";
   }
 }
