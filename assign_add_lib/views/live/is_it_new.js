@@ -33,7 +33,7 @@ class IsItNew extends Explorable {
     const pair = this.#isHeld(x, y, task.numbers), twice = typeof left === "string" && left === right;
     const sides = ["left", "right"].flatMap((side) => (typeof problem[side] !== "string" ? [] : [[side, problem[side], !this.getAttribute(side).includes(problem[side])]]));
     const checks = [
-      [pair, `${x} + ${y} is a pair that training ${pair ? "never adds" : "adds"}.`],
+      [pair, `${x} + ${y} is a pair that training ${pair ? "never adds" : "adds"}${pair && x !== y ? (this.#isHeld(y, x, task.numbers) ? `, nor ${y} + ${x}` : `; it adds ${y} + ${x}`) : ""}.`],
       ...sides.map(([side, letter, isNew]) => [isNew, `On the ${side}, training ${isNew ? "never asks" : "asks"} for ${letter}.`]),
       ...(sides.length ? [] : [[false, "Training asks for two typed numbers."]]),
       ...(twice ? [[true, `Training never asks for ${left} twice.`]] : []),
