@@ -50,7 +50,7 @@ def neuron_wall(
     x: int = 17,
     y: int = 19,
     caption: str = "Each tile is a neuron, over all x and y. Move x and y: active ones light up and vote. "
-    "How many groups can you silence before the answer falls?",
+    "For 16 and 19, how many groups can you silence before the answer falls?",
     clocks: bool = False,
 ) -> HTML:
     """All neurons of a network's adder over all pairs (x, y), by frequency, and their votes for the answer to one pair.

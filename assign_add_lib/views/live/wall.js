@@ -17,7 +17,7 @@ class NeuronWall extends Explorable {
     [this.x, this.y, this.round] = [this.numbers("x")[0], this.numbers("y")[0], false];
     this.chosen = largest(this.places.map(({ neuron }) => activeAt(this.adder, neuron, this.x, this.y)));
 
-    const ends = { least: 0, most: N - 1 }, says = (at) => `${this.places[at].group.k}: ${this.places[at].place + 1}`;
+    const ends = { least: 0, most: N - 1 }, says = (at) => `${this.places[at].place + 1} of group ${this.places[at].group.k}`;
     this.sliders = {
       x: slider("left number x", { ...ends, value: this.x }, (x) => this.#set({ x })),
       y: slider("right number y", { ...ends, value: this.y }, (y) => this.#set({ y })),
