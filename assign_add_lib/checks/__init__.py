@@ -16,7 +16,7 @@ _CHECKS = {
     "chapter_06": "alone points proof_applies sharing",
     "chapter_07": "ahead_by moved_on singles_out weighted",
     "chapter_08": "flat_restored same_head separated with_directions",
-    "chapter_09": "instead needed rival swapped",
+    "chapter_09": "needed rival scrubbed swapped",
     "chapter_10": "mass_without_mark mended smaller_network uneven_answer",
     "chapter_11": "basin_depth by_exclusion one_lever",
     "chapter_12": "as_of least_share lower_rank soon",

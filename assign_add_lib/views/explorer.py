@@ -22,7 +22,7 @@ from .attention import attention, attention_figure, attention_in_words
 from .page import img_element, is_static, picture_of
 
 BY_HAND = "hand-built"  # what the network of `handmade` is called among the runs
-PARTS = ("run", "tokens", "changes", "flow", "attention", "score", "stream", "circle", "accuracy")
+PARTS = ("run", "tokens", "changes", "flow", "attention", "rows", "score", "stream", "circle", "accuracy")
 DRAWN = ("passes", "arrows", "attention", "behind")
 # each after what it imports
 MODULES = ("elements", "chance", "network", "words", "problem", "field", "interventions", *DRAWN, "shelf", "pane", "explorer")

@@ -150,10 +150,33 @@ def test_nothing_moves_for_those_who_ask_for_less_motion(browser, moving):
         assert browser.execute_script("return document.querySelectorAll('the-flow .pulse').length > 0") == moves
 
 
+@pytest.mark.parametrize("given", (1, 30))
+def test_a_sum_is_named_only_if_it_is_read(flow, weights, given):
+    """With b's note gone, = reads the 5 almost alone, and no arrow leads from c's number, whatever it is."""
+    asked = f"c={given}, b=17, a=42, b+5=?"
+    ask(flow, asked)
+    assert verdict(flow) == "The network says 22 = 17 + 5, and that is right."
+    tap(flow, 3)
+    flow.find_element(By.CSS_SELECTOR, "[data-arrow='1,3,2']").click()
+    assert answer(weights, asked, (1, 3, 2)) == {1: 1 + 5, 30: 14}[given]
+    assert verdict(flow).endswith(f"The network now says {answer(weights, asked, (1, 3, 2))}; right is 22.")
+
+
+def test_a_letter_without_a_number_may_be_asked_for(flow):
+    for asked, line in (
+        ("d+19", "says 38 = 19 + 19; there is no right answer, for nothing is assigned to d."),
+        ("d+26", "says 54; there is no right answer, for nothing is assigned to d."),
+    ):
+        ask(flow, f"c=1, b=17, a=42, {asked}=?")
+        assert verdict(flow) == f"The network {line}"
+        assert not flow.find_elements(By.CSS_SELECTOR, "the-flow .answer.wrong")
+        assert "NaN" not in flow.find_element(By.CSS_SELECTOR, "the-flow .behind").text
+
+
 def test_what_is_no_problem_is_said_in_one_line(flow):
-    ask(flow, "c=1, b+19=?")
+    ask(flow, "c=1, b=99, b+19=?")
     with pytest.raises(ValueError) as error:
-        Problem.parse("c=1, b+19=?")
+        Problem.parse("c=1, b=99, b+19=?")
     fault = flow.find_element(By.CSS_SELECTOR, "the-flow .error")
     WebDriverWait(flow, 5).until(lambda _: fault.text == str(error.value))
     ask(flow, OPENING)

@@ -4,10 +4,18 @@ import torch
 
 from assign_add_lib.analysis import causal
 from assign_add_lib.analysis import interventions as iv
+from assign_add_lib.model import run
 from assign_add_lib.task import STUDY
 
-NAMES = {"causal": causal, "iv": iv, "task": STUDY}  # what hidden cells of the chapter make ready
-DRAWN = "torch.randint(len(values), (len(values),), generator=generator)"
+
+def transplant(weights, A, B, site, position):
+    """The chapter's own, in short."""
+    there = run(weights, B, keep=[site], whole=True)[site]
+    return run(weights, A, iv.put_back(site, there, position), whole=True).answers
+
+
+NAMES = {"causal": causal, "iv": iv, "task": STUDY, "transplant": transplant}  # what the chapter makes ready
+DRAWN = "torch.multinomial(alike.double(), 1, generator=generator)[:, 0]"
 PLACES, ONE_BY_ONE = (
     "changed[row, first], changed[row, second] = v[row, second], v[row, first]",
     "changed[row, first] = v[row, second]\n        changed[row, second] = changed[row, first]",
@@ -30,11 +38,14 @@ def hashed_names(base, source):
 
 
 MISTAKES = [
+    ("scrubbed", ("alike.double()", "torch.ones(alike.shape)"), "has to come in"),
+    ("scrubbed", (DRAWN, "alike.int().argmax(1)"), "draw at random"),
+    ("scrubbed", (DRAWN, "torch.multinomial(alike.double(), 1)[:, 0]"), "the generator that is given"),
+    ("scrubbed", ("pool[drawn], site, position", "pool[drawn], site, slice(None)"), "nothing else"),
+    ("scrubbed", ("pool[drawn], site, position", "pool[drawn], site, position - 1"), "has to come in"),
+    ("scrubbed", ("pool[drawn]", "tokens"), "without a donor"),
     ("rival", hashed, "that is no program"),
     ("rival", hashed_names, "that is no program"),
-    ("instead", (DRAWN, DRAWN.replace("len(values), (", "len(values) // 2, (")), "only a part of the rows"),
-    ("instead", ("values[drawn]", "values.roll(int(drawn[0]) + 30, 0)"), "in their old order"),
-    ("instead", ("values[drawn]", "values.roll(1, 0)"), "in their old order"),
     ("swapped", ("v[row, second], v[row, first]", "v[row, second], v[row, second]"), "the same value"),
     ("swapped", ("v[row, second], v[row, first]", "0 * v[row, second], 0 * v[row, first]"), "not the answers"),
     ("swapped", lambda w, tokens, first, second: (STUDY.right_answers(tokens) + 1) % 59, "not the answers"),
@@ -46,12 +57,6 @@ MISTAKES = [
     ("needed", ("(clean, changed),", "(changed, clean),"), "the second is right"),
     ("needed", ("content, position)", "content, slice(None))"), "not the answers"),
     ("needed", lambda *given: (None, None), "returns nothing"),
-    ("instead", ("0 * values", "0 * values + 1"), "every entry is 0"),
-    ("instead", ("values.mean(0", "values.mean(1"), "over the rows"),
-    ("instead", ("values[drawn]", f"values.gather(0, {DRAWN})".replace("(len(values),)", "values.shape")), "draw whole rows"),
-    ("instead", ("values[drawn]", "values[drawn[:1]].expand_as(values)"), "one for each"),
-    ("instead", ("values[drawn]", "values"), "not its own"),
-    ("instead", (", generator=generator", ""), "the generator that is given"),
     ("swapped", ("{name: act}", "{}"), "unchanged"),
     ("swapped", (PLACES, ONE_BY_ONE), "same value"),
     ("swapped", ("blocks.1.attn.hook_v", "blocks.0.hook_attn_out"), "not the answers"),
@@ -66,6 +71,6 @@ MISTAKES = [
 ]
 
 RIGHT = [
-    ("instead", (DRAWN, "torch.randperm(len(values), generator=generator)")),
+    ("scrubbed", (DRAWN, "(torch.rand(alike.shape, generator=generator) * alike).argmax(1)")),
     ("swapped", ("hook_v", "hook_k")),  # the two weights change places instead of what they weigh
 ]

@@ -71,5 +71,5 @@ def carried(weights: Weights, base: Problem, other: Problem) -> tuple[list[int],
     shares = dict(zip([*sites, *last], patched(weights, there, here, [*sites.values(), *last.values()])[0]))
     attention = attend_in_layer_2(forward_pass(weights, there).attention(2)[:, -1])
     rows = {row: shares[row][places].tolist() for row in sites}
-    rows["layer 2's attention"] = Recovery(weights, there, here)(attention).tolist()
+    rows["where = attends"] = Recovery(weights, there, here)(attention).tolist()
     return places, rows | {row: [shares[row][task.last].item()] for row in last}

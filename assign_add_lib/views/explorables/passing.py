@@ -16,10 +16,8 @@ from ..explorer import refuse_others
 from .element import explorable
 
 FLOW = (
-    "Each box holds a token, one piece of the problem. In two rounds, called layers, tokens read from one another. An arrow "
-    "ends at the token that reads, which is said to attend to the other; it is as thick as the share that is read there. The "
-    "last = hands what it has gathered to the neurons, drawn as high as they respond. On top are the five likeliest answers, "
-    "in bars as high as they are likely."
+    "An arrow leads from what is read to the token that reads it, or attends to it: the thicker, the more it reads. Blue "
+    "brings the left number of the sum, green the right one. Bars are the likeliest answers."
 )
 LIKELIEST = 5  # answers, of which a pass says how likely they are
 

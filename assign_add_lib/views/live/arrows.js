@@ -1,6 +1,6 @@
 // The network at work on one problem, drawn: the tokens, above them arrows as thick as the attention is, the neurons, and the answer.
 import { draw, make } from "./elements.js";
-import { LEAST, inPercent, sumBehind } from "./passes.js";
+import { LEAST, inPercent, sumRead } from "./passes.js";
 
 const READ = 0.1; // by layer 2, of a variable beside + whose row in layer 1 is drawn, too
 export const WIDE = 720; // of the drawing
@@ -42,7 +42,7 @@ export class FlowPicture {
     this.svg.classList.toggle("choosing", chosen !== null);
     this.parts.heads.setAttribute("d", rows.map(([layer, query]) => `M${this.xs[query] - 14} ${this.#ends(layer)[1] + 12}l14 -14l14 14z`).join(""));
     if (this.steps) this.parts.steps.replaceChildren(...this.#numbered(ids, rows));
-    this.#showAnswer(problem, pass);
+    this.#showAnswer(ids, problem, pass);
     const reads = rows.map(([layer, query]) => `in layer ${layer} ${names[query]} attends to ${this.#strong(pass.layers[layer - 1][query]).map((key) => `${names[key]} (${inPercent(pass.layers[layer - 1][query][key])})`).join(", ") || "nothing much"}`);
     this.svg.setAttribute("aria-label", `${reads.join("; ")}. The answer: ${pass.odds[0][0]}.`);
   }
@@ -127,8 +127,8 @@ export class FlowPicture {
     return this.#arrows.get(name);
   }
 
-  #showAnswer(problem, { odds, neurons }) {
-    const [[answer]] = odds, right = !problem || answer === problem.answer, sum = problem ? sumBehind(problem, answer) : "", step = WIDE / neurons.length;
+  #showAnswer(ids, problem, pass) {
+    const { odds, neurons } = pass, [[answer]] = odds, right = !problem || problem.unassigned.length > 0 || answer === problem.answer, sum = problem ? sumRead(ids, problem, pass, this.task) : "", step = WIDE / neurons.length;
     this.parts.neurons.setAttribute("d", neurons.map((value, i) => (value > 0 ? `M${((i + 0.5) * step).toFixed(1)} 164v-${(52 * value).toFixed(1)}` : "")).join(""));
     this.parts.answer.textContent = answer;
     this.parts.answer.classList.toggle("wrong", !right);

@@ -7,7 +7,7 @@ import { Problem } from "./problem.js";
 const ROWS = [ // of sockets: what a row is called, its site, and a socket in words; a row of one lies at =, or over all that = reads
   { name: "tokens", site: "hook_embed", words: (at) => `the token at ${at}` },
   { name: "layer 1's output", site: "blocks.0.hook_attn_out", words: (at) => `layer 1's output at ${at}` },
-  { name: "layer 2's attention", site: "blocks.1.attn.hook_pattern", words: () => "layer 2's attention from =", one: "wide" },
+  { name: "where = attends", site: "blocks.1.attn.hook_pattern", words: () => "layer 2's weights from =", one: "wide" },
   { name: "what = holds", site: "blocks.1.hook_resid_mid", words: () => "what = holds before the neurons", one: "last" },
   { name: "neurons", site: "blocks.1.mlp.hook_post", words: () => "the neurons' activations at =", one: "last" },
 ];

@@ -14,7 +14,7 @@ import { shelfOf } from "./shelf.js";
 
 const FRESH = 500; // problems of each kind on which an accuracy is taken
 const PROBLEM = "c=1, b=17, a=42, b+19=?"; // where none is asked
-const ALL = "run tokens changes flow attention score stream circle accuracy";
+const ALL = "run tokens changes flow attention rows score stream circle accuracy";
 const NAMES = ["run", "step", ...Object.keys(SETTINGS)]; // what distinguishes a network
 
 const option = (id) => make("option", { value: id, text: STUDY.names[id] });

@@ -72,7 +72,7 @@ class LearningFilm extends Explorable {
     this.shares.replaceChildren("Right answers: ", ...Object.entries(this.curves).map(([kind, shares]) => make("span", { class: LOOKS[kind], text: `${kind} ${Math.round(shares[row] / 10)} %` })));
     this.picture.show(problem.tokens(), problem, pass);
     const stays = at >= this.#settled() ? " In all later frames it says the same." : "";
-    this.verdict.textContent = `Step ${spaced(step)}: the network ${said(problem, pass.odds)}${stays}`;
+    this.verdict.textContent = `Step ${spaced(step)}: the network ${said(problem, pass)}${stays}`;
   }
 
   /** The frame from which neither the answer nor its odds change any more. */

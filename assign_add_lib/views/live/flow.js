@@ -16,7 +16,7 @@ class TheFlow extends Explorable {
   sketch() {
     const part = (name, tag, attributes, ...children) => (this[name] = make(tag, attributes, ...children));
     this.picture = new FlowPicture(STUDY, { tapped: (place) => this.#choose(place), cut: (...arrow) => this.#cut(arrow) }, this.hasAttribute("steps"));
-    this.field = problemField((problem) => this.#ask(problem), { marked: (wrong) => this.body.classList.toggle("stale", wrong) });
+    this.field = problemField((problem) => this.#ask(problem), { marked: (wrong) => this.body.classList.toggle("stale", wrong), loose: true });
     this.view.append(this.field.root, this.field.fault,
       part("body", "div", {}, this.picture.root, part("verdict", "p", { class: "verdict", role: "status" }),
         make("div", { class: "reads" }, part("reads", "div", {}), part("mend", "button", { type: "button", text: "Mend all" }), part("note", "p", { class: "note" }))));
@@ -65,7 +65,7 @@ class TheFlow extends Explorable {
     if (flowing) picture.flow();
     const [[layer, query, key]] = cuts.length ? cuts : [[]], name = (place) => STUDY.names[ids[place]];
     const lead = cuts.length > 1 ? `With ${cuts.length} arrows cut, the network ` : cuts.length ? `Layer ${layer}: ${name(query)} no longer attends to ${name(key)}. The network now ` : "The network ";
-    const line = lead + said(problem, pass.odds);
+    const line = lead + said(problem, pass);
     if (this.verdict.textContent !== line) this.verdict.textContent = line;
     this.#list(pass, name);
   }
@@ -81,7 +81,7 @@ class TheFlow extends Explorable {
       return make("p", {}, `In layer ${layer}, `, make("strong", { text: name(place) }), " attends to ", ...keys.map((key) => this.#chip([layer, place, key], name, isCut(key), row[key])), rest >= 0.005 ? `and ${inPercent(rest)} to others, each too little to be drawn.` : "");
     }));
     this.mend.hidden = !cuts.length;
-    this.note.textContent = cuts.length ? "A cut sets this one attention weight to 0; the others of its row stay as they are." : "";
+    this.note.textContent = cuts.length ? "A cut arrow carries nothing; those that end beside it stay as thick as they were." : "";
     if (held) this.reads.querySelector(`[data-arrow="${held}"]`)?.focus();
   }
 

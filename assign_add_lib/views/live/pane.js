@@ -51,7 +51,7 @@ export class Pane {
         part("right", "p", { class: "right" })]),
       part("verdict", "p", { class: "verdict", role: "status", text: WAITS }),
       ...shown("changes", () => [this.changes]), // below the answer, which stays in sight
-      ...shown("attention", () => [part("equal", "div", { class: "equal" })]),
+      ...shown("rows", () => [part("equal", "div", { class: shows.has("attention") ? "equal" : "equal alone" })]), // beside whole maps on a projector only
       ...shown("flow", () => [(this.picture = new FlowPicture(task, { tapped: (place) => this.#tap(place), cut: (...arrow) => this.#cut(arrow) })).root]),
       ...shown("attention", () => [part("patterns", "div"), make("div", { class: "read-out" }, part("reading", "p", { class: "reading" }), ...(shows.has("flow") ? [part("cutter", "button", { type: "button", text: "Cut" })] : []))]));
     part("below", "div", { class: "below" },

@@ -4,6 +4,7 @@ import { softmax } from "./network.js";
 
 export const LEAST = 0.04; // of attention, that it is shown
 const LIKELIEST = 5;
+const BESIDE = 0.2, ALONE = 0.5; // of what is read of a number, that another is read beside it, and that it is not read alone
 
 /** What is drawn of a pass: `layers`, in each the rows of weights by query; `odds` of the likeliest answers; `neurons` from 0 to 1. */
 export function passOf({ logits, sites }, n) {
@@ -35,13 +36,27 @@ export const inPercent = (weight) => `${Math.round(100 * weight)} %`;
 export function sumBehind(problem, answer) {
   const [x, y] = problem.values, N = problem.task.numbers, numbers = [x, y, ...problem.assignments.map(([, number]) => number)];
   const pairs = [[x, y], ...numbers.map((other) => [other, y]), ...numbers.map((other) => [x, other])];
+  return inWords(pairs, answer, N);
+}
+
+/** The sum that a pass makes of what the last token reads in layer 2, in words: of the two numbers read most, or of one read nearly alone with itself; "" where its answer is neither. */
+export function sumRead(ids, problem, { layers, odds: [[answer]] }, task) {
+  const row = layers[1][ids.length - 1], [first, second] = [...ids.keys()].filter((key) => ids[key] < task.numbers).sort((a, b) => row[b] - row[a]);
+  const [x, y] = problem?.values ?? [], [most, next] = [ids[first], ids[second]];
+  const pairs = [...(row[second] >= BESIDE * row[first] ? [next === x || most === y ? [next, most] : [most, next]] : []), ...(row[second] >= ALONE * row[first] ? [] : [[most, most]])];
+  return inWords(pairs, answer, task.numbers);
+}
+
+/** The first of these pairs whose sum an answer is, in words. */
+function inWords(pairs, answer, N) {
   const pair = pairs.find(([left, right]) => (left + right) % N === answer);
   return pair ? `${pair[0]} + ${pair[1]}${pair[0] + pair[1] < N ? "" : ` − ${N}`}` : "";
 }
 
-/** What a network says of a problem, in words. */
-export function said(problem, [[answer]]) {
-  const sum = sumBehind(problem, answer), so = `says ${answer}${sum && ` = ${sum}`}`;
+/** What a network says of a problem in a pass, in words. */
+export function said(problem, pass) {
+  const [[answer]] = pass.odds, sum = sumRead(problem.tokens(), problem, pass, problem.task), so = `says ${answer}${sum && ` = ${sum}`}`;
+  if (problem.unassigned.length) return `${so}; there is no right answer, for nothing is assigned to ${problem.unassigned.join(" or ")}.`;
   return answer === problem.answer ? `${so}, and that is right.` : `${so}; right is ${problem.answer}.`;
 }
 

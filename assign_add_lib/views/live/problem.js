@@ -149,6 +149,11 @@ export class Problem {
     return [this.left, this.right].map((operand) => numbers.get(operand) ?? operand);
   }
 
+  /** The letters asked for to which nothing is assigned, in a loose problem. */
+  get unassigned() {
+    return [...new Set(this.values.filter((each) => typeof each === "string"))];
+  }
+
   /** The sum modulo N. */
   get answer() {
     return (this.values[0] + this.values[1]) % this.task.numbers;
