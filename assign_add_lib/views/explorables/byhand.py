@@ -50,7 +50,7 @@ def strengthened(weights: Weights, strengths: Mapping[Knob, float]) -> Weights:
 
 def set_weights(
     size: int = 500,
-    caption: str = "A network written by hand, with its attention off. Turn it up, part by part. When do all sums come right?",
+    caption: str = "A network written by hand, its scores all 0. Turn them up, part by part. When do all sums come right?",
 ) -> HTML:
     """The network written by hand with a knob for each thing that its attention reads by, asked `size` problems of all kinds."""
     weights = handmade.weights()
