@@ -81,7 +81,7 @@ class TheFlow extends Explorable {
       return make("p", {}, `In layer ${layer}, `, make("strong", { text: name(place) }), " attends to ", ...keys.map((key) => this.#chip([layer, place, key], name, isCut(key), row[key])), rest >= 0.005 ? `and ${inPercent(rest)} to others, each too little to be drawn.` : "");
     }));
     this.mend.hidden = !cuts.length;
-    this.note.textContent = cuts.length ? "A cut arrow carries nothing; those that end beside it stay as thick as they were." : "";
+    this.note.textContent = cuts.length ? "A cut arrow carries nothing. The others into the same token stay as they were; later ones may change." : "";
     if (held) this.reads.querySelector(`[data-arrow="${held}"]`)?.focus();
   }
 
