@@ -68,14 +68,14 @@ minutes: $(READY)
 student: $(READY)
 	$(BIN)/python tools/student.py
 
-# The notebooks to hand in, and the marks of a folder of them: make mark SUBMISSIONS="week 1" MARK="--seconds 120"
+# The notebooks to hand in, and the marks of a folder of them: make mark SUBMISSIONS="week 1" EXERCISES="1.3 2.4=3" MARK="--seconds 120"
 assignments mark: export PYTHONPATH = tools
 assignments: $(READY)
-	$(BIN)/python -m marking assignments assignments $(if $(PACKAGE),--package "$(PACKAGE)")
+	$(BIN)/python -m marking assignments assignments --exercises "$(EXERCISES)" --package "$(PACKAGE)"
 
 mark: $(READY)
 	@test -n "$(SUBMISSIONS)" || { echo "Say which folder: make mark SUBMISSIONS=folder" >&2; exit 2; }
-	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" $(MARK)
+	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" --exercises "$(EXERCISES)" $(MARK)
 
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind localhost 8000
