@@ -15,7 +15,7 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides release test oldest newest train remake execute minutes serve student assignments mark lint browser clean
+.PHONY: book pdf slides release test oldest newest train remake execute minutes serve student assignments mark quizzes lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -77,6 +77,11 @@ mark: $(READY)
 	@test -n "$(SUBMISSIONS)" || { echo "Say which folder: make mark SUBMISSIONS=folder" >&2; exit 2; }
 	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" --exercises "$(EXERCISES)" $(MARK)
 
+# The quizzes for learning platforms, in the format QTI 1.2.
+quizzes: export PYTHONPATH = tools
+quizzes: $(READY)
+	@$(BIN)/python tools/qti.py quizzes
+
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind localhost 8000
 
@@ -89,7 +94,7 @@ browser:
 	@tools/browser.sh
 
 clean:
-	rm -rf _build student assignments published .pytest_cache .ruff_cache
+	rm -rf _build student assignments quizzes published .pytest_cache .ruff_cache
 
 # PyTorch goes first and alone: resolved together with the rest, it brings gigabytes of CUDA packages.
 $(READY): requirements.txt tools/constraints.txt pyproject.toml
