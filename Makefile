@@ -15,7 +15,7 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides release test oldest newest train remake execute minutes serve student assignments mark quizzes lint browser clean
+.PHONY: book pdf slides release test oldest newest train remake execute minutes serve student assignments mark quizzes exam lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -81,6 +81,12 @@ mark: $(READY)
 quizzes: export PYTHONPATH = tools
 quizzes: $(READY)
 	@$(BIN)/python tools/qti.py quizzes
+
+# An exam and its key, from a seed: make exam SEED="autumn 7" CHAPTERS="1 2 5"
+exam: export PYTHONPATH = tools
+exam: $(READY)
+	@test -n "$(SEED)" || { echo "Say a seed that nobody else knows: make exam SEED=..." >&2; exit 2; }
+	@$(BIN)/python -m exam --seed "$(SEED)" $(if $(CHAPTERS),--chapters "$(CHAPTERS)")
 
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind localhost 8000
