@@ -229,7 +229,7 @@ def test_the_network_that_is_the_model_survives_scrubbing_and_not_a_false_story(
     tokens, answers = evaluation_sets(split, size=200)["1-var train"]
     pool, g = training_population(split).sample(6000, torch.Generator().manual_seed(3)).tokens, torch.Generator().manual_seed(1)
     assert (causal.scrubbed(w, tokens, pool, g) == answers).float().mean() > 0.98
-    for refined in causal.SIDE_ROAD, causal.AT_ASSIGNED, causal.EARLY:
+    for refined in causal.SIDE_ROAD, causal.OWN_NUMBER, causal.HOW_MANY, causal.EARLY:
         assert (causal.scrubbed(w, tokens, pool, g, refined=[refined]) == answers).float().mean() > 0.98
     for forget in causal.FORGET:
         assert (causal.scrubbed(w, tokens, pool, g, forget=[forget]) == answers).float().mean() < 0.5

@@ -99,7 +99,7 @@ STILL_RIGHT = {  # a scale or a constant is free, or a step is within tolerance
     "threefold": ["points", "weighted", "null", "features", "known", "looks_back", "likely", "mended"],
     # what is asked once, or has no arguments
     "first for all": "numbers_to_add informed tenth_set blurred assigned_twice needed "
-    "swapped control own_errors hard likely mended".split(),
+    "swapped control own_errors hard likely mended guilty".split(),
 }
 CHECKS = [(chapter, name) for chapter in sorted(CASES) for name in checks._HOMES if checks._HOMES[name] == f"chapter_{chapter}"]
 

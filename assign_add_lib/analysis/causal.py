@@ -263,7 +263,7 @@ def typed_number_unnamed(weights: Weights, tokens: Tensor) -> dict[str, Alter]:
 PIECES = ("query", "keys", "values", "rest")
 FORGET = ("asked", "names", "numbers")
 SIDE_ROAD, EARLY = "the typed number's key depends on what is asked", "the rest depends on the typed number"
-AT_ASSIGNED = "an assigned number's key depends on whether its name is asked"
+OWN_NUMBER, HOW_MANY = "the typed number's key depends on that number", "the typed number's key depends on how many are assigned"
 
 
 def _alike(mine: Tensor, theirs: Tensor, generator: torch.Generator) -> Tensor:
@@ -285,8 +285,7 @@ def _labels(tokens: Tensor, task: Task, forget: Collection[str], refined: Collec
     query = asks[:, 0] * (task.d_vocab + 1) + asks[:, 1]
     names = none if "names" in forget else tokens.roll(1, 1)
     typed = query[:, None] * (SIDE_ROAD in refined) + task.d_vocab  # what the key of a typed number depends on
-    is_asked = (names[..., None] == asked[:, None]).any(2)
-    names = names + task.d_vocab * (is_asked & (AT_ASSIGNED in refined))
+    typed = typed + 10**5 * (tokens + 1) * (OWN_NUMBER in refined) + 10**8 * assigned.sum(1, keepdim=True) * (HOW_MANY in refined)
     keys = torch.where(assigned, names, torch.where(is_number, typed, -1))
     values = torch.where(is_number, none if "numbers" in forget else tokens, -1)
     constants = torch.where(asked < 0, tokens[:, [task.left, task.right]], task.n_numbers)
@@ -310,8 +309,8 @@ def scrubbed(
     that of one with the same name there (before an assigned number), or else a number, or none, there; the value that of one with
     the same number there, or none; and the rest of the stream that of any.  A piece that is not in `pieces` stays the problem's.
     `forget` names variables of `FORGET` which are called irrelevant too, a false story; `refined` adds what the story leaves out:
-    `SIDE_ROAD`, the key of a typed number also depends on the variables asked for; `AT_ASSIGNED`, that of an assigned number
-    on whether its variable is; `EARLY`, the rest on the typed numbers.
+    `SIDE_ROAD`, the key of a typed number also depends on the variables asked for; `OWN_NUMBER` and `HOW_MANY`, on that
+    number or on how many are assigned; `EARLY`, the rest depends on the typed numbers.
     After Chan et al. (2022), causal scrubbing.
     """
     w, task = weights, weights.task

@@ -157,6 +157,11 @@ def rival(answer) -> None:
     for name in ("left number", "right number", "sum"):
         words = f"the program in which the site holds `{name}`; invent something that is no number"
         programs[words] = counterfactual(base, source, name, STUDY)
+    theirs = STUDY.right_answers(source)
+    for times in range(2, N):  # 0 and 1 are the base's own and the source's sum
+        programs[f"a program that reads only the two sums ({times} times their difference is added); invent something else"] = (
+            right + times * (theirs - right)
+        ) % N
     few = "your answers differ from the base's own by the same few numbers; they must come from what the source holds"
     for words, program in programs.items():
         expect((given == program).double().mean() < 0.9, f"that is {words}")

@@ -631,7 +631,7 @@ def test_pictures_are_enlarged_on_a_phone(site, browser):
 
 
 def test_wide_tables_fade_until_their_end(site, browser):
-    show(browser, f"{site}/chapters/11_phases.html", width=390, height=844)
+    show(browser, f"{site}/evidence/11_phases.html", width=390, height=844)
     box = browser.find_element(By.CSS_SELECTOR, ".cell_output > .text_html:has(table)")
     seen = """
         const [box, place, resolve] = arguments;

@@ -10,7 +10,7 @@ from plain import Book, plain
 WHOLE = Book(ROOT, "https://owner.github.io/repository")
 NOTEBOOKS = {page: notebook for page, notebook in WHOLE.notebooks().items() if not page.startswith("evidence/")}
 AROUND = ["intro", "pages/notation", "pages/bibliography"]  # what stays in every book here; the glossary does not
-CHAPTERS = "04_generalisation", "05_attention", "08_binding", "09_causes", "10_handmade"
+CHAPTERS = "02_model", "04_generalisation", "05_attention", "08_binding", "09_causes", "10_handmade"
 # what no chapter of the part need say: a formula and a figure that are left out, and a figure that is there
 PLANTED = "# Planted\n\n{eq}`eq-first`, {numref}`fig-spectra`, {numref}`fig-tidied`.\n"
 PART = [*AROUND, *(f"chapters/{each}" for each in CHAPTERS), "teaching/lecturers/16_rules"]

@@ -11,7 +11,7 @@ import math
 import pkgutil
 from collections import defaultdict
 from functools import cache
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 
 import jupytext
 import numpy as np
@@ -98,27 +98,6 @@ def same_spectrum(ours, theirs):
         torch.testing.assert_close(ours(table), theirs(table))
 
 
-def random_series():
-    """Series that stand above one half for long, for a moment, from some step on, or never."""
-    rng = np.random.default_rng(0)
-    for top in (0.3, 0.9, 1.2):
-        for _ in range(100):
-            values = rng.random(30) * np.linspace(rng.random(), top, 30)
-            yield pd.Series(values, index=range(0, 3000, 100))
-
-
-def same_arrival(ours, theirs):
-    answers = {(ours(series, 0.5), theirs(series, 0.5)) for series in random_series()}
-    assert all(a == b for a, b in answers) and (None, None) in answers and len(answers) > 5
-    assert all(ours(series, 0.5, 0) == theirs(series, 0.5, 0) for series in random_series())
-
-
-def same_arrival_in_a_run(ours, theirs):
-    for series in random_series():
-        run, step = SimpleNamespace(metrics=pd.DataFrame({"measure": series})), ours(series, 0.5)
-        assert theirs(run, "measure", 0.5) == (math.inf if step is None else step)
-
-
 def same_interval(ours, theirs):
     rng = np.random.default_rng(0)
     for size in (1, 3, 10):
@@ -132,8 +111,6 @@ def same_interval(ours, theirs):
 CASES = {  # chapter, name in the package -> a function that compares the two
     ("02_model", "model.forward"): same_forward,
     ("07_fourier", "analysis.fourier.spectrum"): same_spectrum,
-    ("11_phases", "analysis.phases.arrival"): same_arrival,
-    ("11_phases", "claims.subjects.Subject.arrival"): same_arrival_in_a_run,
     ("12_scoreboard", "engine.scoreboard.median_interval"): same_interval,
 }
 

@@ -80,7 +80,7 @@ def test_a_tile_is_chosen_by_a_click_and_the_pair_dragged_on_it(browser, moving,
         third, round(4.5 * tile - half[0]), round(tile / 2 - half[1])
     ).click().perform()
     says = "return document.querySelector('neuron-wall .tile output').textContent"
-    assert browser.execute_script(says) == "3: 5"
+    assert browser.execute_script(says) == "5 of group 3"
     large = browser.find_element(By.CSS_SELECTOR, "neuron-wall .tile canvas")
     cell = large.size["width"] / 59
 

@@ -17,6 +17,7 @@ MISTAKES = [
     ("breaks", lambda: "b=3, b=1, b+7=?", "this is no problem"),
     ("blurred", lambda row: row, "still answers"),
     ("blurred", ("0.02 * row + 0.98", "0 * row + 1"), "order of the weights"),
+    ("blurred", lambda row: torch.softmax(torch.where(row < row.topk(3).values[:, 2:], 0, row / 20), 1), "order of the weights"),
     ("blurred", lambda row: row**0.05, "sum to 1"),
     ("blurred", lambda row: row - 0.5 * row.flip(1), "negative"),
     ("assigned_twice", lambda tokens: tokens, "0 tokens change"),

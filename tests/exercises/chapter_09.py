@@ -64,6 +64,7 @@ MISTAKES = [
     ("rival", lambda base, source: STUDY.right_answers(base), "holds nothing"),
     ("rival", (SUM, f"torch.where(base[:, 14] % 4 == 0, {SUM}, task.right_answers(base))"), "hard to"),
     ("rival", lambda base, source: STUDY.right_answers(source), "`sum`"),
+    ("rival", lambda base, source: (7 * STUDY.right_answers(source) - 6 * STUDY.right_answers(base)) % 59, "only the two sums"),
     ("rival", lambda base, source: (STUDY.right_answers(base) + (base != source).any(1)) % 59, "same few numbers"),
     ("rival", lambda base, source: STUDY.right_answers(source)[:5], "shape"),
     ("rival", lambda base, source: STUDY.right_answers(source) + 59, "not numbers"),

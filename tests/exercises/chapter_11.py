@@ -17,11 +17,12 @@ MISTAKES = [
     ("one_lever", ("return", "vectors, gap = vectors[index : index + 1], gap[index : index + 1]\n    return"), "other rows"),
     ("one_lever", ("value - vectors[index] @ embedding", "vectors[index] @ embedding - value"), "the product with row"),
     ("one_lever", ("embedding + ", "embedding.add_(", ", gap)", ", gap))"), "writes into"),
-    ("basin_depth", ("return min", "return max"), "easier of the two sides"),
-    ("basin_depth", ("curve[:lowest].max(), curve[lowest:].max()", "curve.iloc[0], curve.iloc[-1]"), "not its end"),
-    ("basin_depth", ("curve.min()", "curve[0.0]"), "starts at the lowest point"),
-    ("basin_depth", lambda curve: 0.0, "it gives"),
-    ("basin_depth", ("curve[:lowest]", "curve[curve.index < lowest]"), "belongs to both sides"),
+    ("guilty", ("1, 14, 3", "1, 14, 1"), "are made with the number of c"),
+    ("guilty", ("1, 14, 3", "2, 15, 3"), "are right"),
+    ("guilty", ("1, 14, 3", "2, 15, 14"), "are right"),
+    ("guilty", ("1, 14, 3", "0, 14, 3"), "layers 1 and 2"),
+    ("guilty", ("1, 14, 3", "1, 3, 14"), "at or before it"),
+    ("guilty", lambda: (14, 3), "three numbers"),
 ]
 
 RIGHT = [("one_lever", lambda e, V, i, x: e + torch.linalg.pinv(V)[:, i] * (x - V[i] @ e))]

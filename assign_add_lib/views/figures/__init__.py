@@ -19,7 +19,7 @@ from .moving import (
     turn_and_vote,
     wall,
 )
-from .phases import loss_by_lever, place_maps, release_panels
+from .phases import place_maps
 from .read import patch_maps, score_block
 from .runs import run_curves, run_dots
 from .style import (

@@ -6,6 +6,7 @@ import { largest, run } from "./network.js";
 import { KINDS, Problem } from "./problem.js";
 
 const EXAMPLES = ["17 + 19", "b + 19", "17 + b", "a + b"]; // of the kinds
+const OURS = "c=1, b=17, a=42, b+19=?"; // the problem of the book
 const SLICE = 8; // ms of work at a time
 
 class SetWeights extends Explorable {
@@ -18,12 +19,14 @@ class SetWeights extends Explorable {
     this.tokens = this.problems.map((problem) => problem.tokens());
     this.sliders = this.knobs.map(({ name }, knob) => {
       const says = (strength) => `× ${strength}`;
-      return slider(name, { least: 0, most: 2, step: 0.1, value: 0, says }, (strength) => this.#turn((old, which) => (which === knob ? strength : old)));
+      return slider(`${knob + 1}. ${name}`, { least: 0, most: 2, step: 0.1, value: 0, says }, (strength) => this.#turn((old, which) => (which === knob ? strength : old)));
     });
     this.kinds = KINDS.map((kind, which) => {
       const bar = make("div", { class: "fill" }), share = make("span", { class: "share" });
       return { bar, share, root: make("li", {}, make("span", { class: "kind", text: EXAMPLES[which] }), make("div", { class: "track" }, bar), share) };
     });
+    this.ours = Problem.parse(OURS).tokens();
+    this.said = make("p", { class: "said" });
     this.score = make("p", { class: "score" });
     this.verdict = make("p", { class: "verdict", role: "status" });
     const all = [["All off", 0], ["All as built", 1]].map(([text, strength]) => {
@@ -33,7 +36,7 @@ class SetWeights extends Explorable {
     });
     this.view.replaceChildren(
       make("div", { class: "hand" }, make("div", { class: "knobs" }, ...this.sliders.map(({ root }) => root), make("div", { class: "controls" }, ...all)),
-        make("div", {}, this.score, make("ol", { class: "kinds" }, ...this.kinds.map(({ root }) => root)))),
+        make("div", {}, this.score, make("ol", { class: "kinds" }, ...this.kinds.map(({ root }) => root)), this.said)),
       this.verdict,
     );
     this.#turn((old) => old);
@@ -46,6 +49,7 @@ class SetWeights extends Explorable {
     const made = this.#made(), counts = KINDS.map(() => [0, 0]);
     this.round = made;
     this.verdict.classList.add("stale"); // until all problems are asked
+    this.said.replaceChildren(make("code", { text: OURS }), " gets ", make("strong", { text: String(largest(run(made, this.ours).logits)) }));
     let at = 0;
     const more = () => {
       if (this.round !== made) return; // other strengths came meanwhile
@@ -86,10 +90,11 @@ class SetWeights extends Explorable {
 
   #say(counts) {
     const named = (wanted) => EXAMPLES.filter((_, kind) => wanted(counts[kind][0] / counts[kind][1])).map((example) => example.replaceAll(" ", ""));
-    const [solved, lost] = [named((share) => share > 0.95), named((share) => share < 0.2)];
-    const said = [solved.length && `solves sums like ${solved.join(", ")}`, lost.length && `fails at ${lost.join(", ")}`].filter(Boolean).join(" and ");
+    const all = KINDS.length, kinds = [["solves", (share) => share === 1], ["mostly solves", (share) => share >= 0.5 && share < 1], ["fails at", (share) => share < 0.5]];
+    const found = kinds.map(([does, wanted]) => [does, named(wanted)]).filter(([, examples]) => examples.length);
+    const said = found.map(([does, examples]) => `${does} ${examples.length === all ? "all four kinds of sums" : `sums like ${examples.join(", ")}`}`);
     this.verdict.classList.remove("stale");
-    this.verdict.textContent = solved.length === KINDS.length ? "The network solves all four kinds of sums." : `The network ${said || "guesses"}.`;
+    this.verdict.textContent = `The network ${said.join(", and ")}.`;
   }
 }
 
