@@ -12,7 +12,6 @@ from assign_add_lib.companions.reasoning.training import TOKENS_PASS
 from assign_add_lib.views import explorables
 
 
-
 def one_graph():
     """The graph of sums of chapter 14."""
     return sample_graphs(1, 8, Generator().manual_seed(12))

@@ -50,8 +50,11 @@ def test_a_wrong_value_goes_where_the_network_lets_it(browser, moving):
     output = sum_graph(one_graph(), looped_networks(), wrong=True).data
     assert '"wrong":true' in output
     alive(browser, moving, "sum-graph")
-    browser.execute_script("const each = document.querySelector('sum-graph'); each.querySelector('script').textContent = "
-                           "each.querySelector('script').textContent.replace('\"wrong\":false', '\"wrong\":true'); each.build()")  # fmt: skip
+    browser.execute_script(
+        """const each = document.querySelector("sum-graph"), data = each.querySelector("script");
+           data.textContent = data.textContent.replace('"wrong":false', '"wrong":true');
+           each.build();"""
+    )
     tap(browser, "x39")
     assert verdict(browser) == "x39 holds 10, and should hold 7. Which nodes will be wrong after one round?"
     press(browser, "Next round")
