@@ -8,3 +8,4 @@ from .element import MODULES
 from .learning import one_step, train_here
 from .passing import learning_film, the_flow
 from .predicting import worlds_fell
+from .summing import sum_graph

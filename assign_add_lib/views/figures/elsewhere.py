@@ -39,7 +39,7 @@ def computation_graph(
     Node i is called `names[i]` and adds the nodes `operands[i]`, all earlier; none for a leaf.  `values` stand in the nodes,
     None for what is not computed; where they are not those of `right`, the node is dashed and crossed out.
     """
-    columns, heights = _layers(operands)
+    columns, heights = graph_places(operands)
     rim = 0.17 * (1.6 * max(columns) + 1) / WIDTH  # of a node, whose radius is 0.16 inches
     tall = max(heights.values()) - min(heights.values()) + 1
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 + 0.5 * tall))
@@ -103,7 +103,7 @@ def one_round(
     return figure
 
 
-def _layers(operands: Sequence[Sequence[int]]) -> tuple[list[int], dict[tuple[int, int], float]]:
+def graph_places(operands: Sequence[Sequence[int]]) -> tuple[list[int], dict[tuple[int, int], float]]:
     """The column of each node, and the height of each node, and of the way that leaves it, by (node, column)."""
     columns: list[int] = []
     for each in operands:
