@@ -225,7 +225,7 @@ def swapped(seed: ArmSeed, n: int = 400) -> Numbers:
 def gaps(seed: ArmSeed, n: int = 400) -> Numbers:
     """Of the hypernetworks that were told the code, on n held-out pairs: what their mixtures are beyond sums of answers.
 
-    As a share of the teacher's (the slope of the one on the other); R^2 of these sums, against the teacher's; and how alike the two
+    As a share of the teacher's, the slope of the one on the other; R^2 of these sums against the teacher's; and how alike the two
     halves of the modules use the hidden units: the correlation of each unit's mean length in them, times that of its readout.
     """
     tasks, table = seed.tasks(None, n), {}
