@@ -56,7 +56,7 @@ class ModulePairs extends Explorable {
     const found = Object.entries(this.scores[training]).map(([kind, pairs]) => [kind, pairs[pair]]);
     const told = found.map(([kind, shares]) => `${kind} ${percent(mean(shares))}`).join(", ");
     this.#draw(found);
-    this.verdict.textContent = `${words(pair)}: ${trained.has(pair) ? "in training" : "never mixed"}. ${told}.`;
+    this.verdict.textContent = `${words(pair)}: ${trained.has(pair) ? "in training" : "never mixed"}. Means of three: ${told}.`;
   }
 
   /** A line from 0 to 100% for each kind, with a mark for each of its networks. */
