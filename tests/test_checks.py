@@ -93,7 +93,7 @@ WAYS = {
 }
 CARELESS = {"one more", "threefold", "first for all"}
 NO_NUMBERS = "turned breaks separated smaller_network soon as_of own_world".split()
-SLOW = ["encoder_share", "few_examples"]  # tried in lists, and with one more
+SLOW = ["few_examples"]  # tried in lists, and with one more
 STILL_RIGHT = {  # a scale or a constant is free, or a step is within tolerance
     "one more": ["phase_starts", "points", "features", "known", "likely"],
     "threefold": ["points", "weighted", "null", "features", "known", "looks_back", "likely", "mended"],

@@ -36,6 +36,7 @@ SHOWN = {
     "one-head": lambda _: explorables.one_head(),
     "is-it-new": explorables.is_it_new,
     "worlds-fell": lambda _: explorables.worlds_fell(),
+    "module-pairs": lambda _: explorables.module_pairs(),
     "one-step": lambda _: explorables.one_step(),
     "sum-graph": lambda _: explorables.sum_graph(one_graph(), looped_networks()),
 }

@@ -15,6 +15,7 @@ from .moving import (
     growth,
     head,
     look_up_peak,
+    module_pairs,
     pairs,
     turn_and_vote,
     wall,
