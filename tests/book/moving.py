@@ -21,6 +21,7 @@ SHOWN = {
     "one-head": lambda _: explorables.one_head(),
     "is-it-new": explorables.is_it_new,
     "worlds-fell": lambda _: explorables.worlds_fell(),
+    "claim-board": lambda _: explorables.claim_board(),
     "one-step": lambda _: explorables.one_step(),
 }
 # what one acts on that, scrolled to from above or from below, lies behind something else, or has no answer beside it in sight

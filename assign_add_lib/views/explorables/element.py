@@ -28,6 +28,7 @@ MODULES = {
     "one-head": ("elements", "network", "shelf", "explorable", "one_head"),
     "is-it-new": ("elements", "chance", "network", "problem", "shelf", "explorable", "field", "is_it_new"),
     "worlds-fell": ("elements", "network", "shelf", "explorable", "worlds_fell"),
+    "claim-board": ("elements", "network", "shelf", "explorable", "claims"),
     "one-step": ("elements", "network", "shelf", "explorable", "one_step"),
 }
 
