@@ -13,7 +13,15 @@ GROUPS = {  # the verdicts under each heading
     "held in all": ("held in all", "held once"),
     "held in most": ("held in most",),
     "not held": ("not held", "failed once"),
-    "counted only": ("count only",),
+    "count only": ("count only",),
+}
+MEASURED = {  # in words what the measures of chapter 11 are called
+    "attn_l1_equal_to_operands": "share of problems in which its two largest weights are there",
+    "attn_l1_num_to_prev": "share of assigned numbers",
+    "attn_l2_equal_to_values": "share of problems in which its two largest weights are there",
+    "qk1_num_to_prev_var, share of 11 rows": "share of the positions 1 to 11",
+    "qk2_ov1_var_identity, share of 12 rows": "share of the 12 names",
+    "ov2_mlp2_accuracy, all 3481 pairs": "share of all 3481 pairs",
 }
 
 
@@ -53,7 +61,7 @@ def rows() -> list[dict]:
             "name": claim.name,
             "study": not claim.origin.startswith("chapter"),
             "statement": claim.statement,
-            "measured": claim.measured,
+            "measured": MEASURED.get(claim.measured, claim.measured),
             "level": claim.level,
             "least": not claim.at_most,
             "values": [_handed(float(values[name])) if name in asked else None for name in study.SEEDS],

@@ -5,7 +5,7 @@ import { draw, make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
 
 const WIDE = 600, LEFT = 30, RIGHT = 570, STEPS = 240;
-const GROUPS = { "held in all": ["held in all", "held once"], "held in most": ["held in most"], "not held": ["not held", "failed once"], "counted only": ["count only"] };
+const GROUPS = { "held in all": ["held in all", "held once"], "held in most": ["held in most"], "not held": ["not held", "failed once"], "count only": ["count only"] };
 
 const digits = (x) => (Math.abs(x) >= 100 ? x.toFixed(0) : String(Number(x.toPrecision(3))));
 
