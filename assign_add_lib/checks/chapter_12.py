@@ -88,11 +88,12 @@ def shared(answer) -> None:
     """Exercise 12.3: `answer()` is a claim that holds of our trained run, and not of it untrained or at step 1000."""
     claim = answer()
     expect(isinstance(claim, Claim), "the answer is one `Claim`")
+    values = {words: as_number(claim.measure(run), "what `measure` gives") for words, run in _rivals().items()}
     expect(claim.level is not ..., "`level` is no number yet")
     as_number(claim.level, "`level`")
     expect("seed-42" in claim.seen, "you look at seed 42 to choose the level; `seen` must name it, or it counts as evidence")
-    for words, run in _rivals().items():
-        value, trained = as_number(claim.measure(run), "what `measure` gives"), words == "at its last step"
+    for words, value in values.items():
+        trained = words == "at its last step"
         told = "fails where it should hold" if trained else "holds where it should fail"
         words = f"our run {words} has {value:.3g}, so by your level of {claim.level:g} the claim {told}"
         expect(claim.holds(value) == trained, words)
