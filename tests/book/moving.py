@@ -37,6 +37,7 @@ SHOWN = {
     "is-it-new": explorables.is_it_new,
     "worlds-fell": lambda _: explorables.worlds_fell(),
     "module-pairs": lambda _: explorables.module_pairs(),
+    "claim-board": lambda _: explorables.claim_board(),
     "one-step": lambda _: explorables.one_step(),
     "sum-graph": lambda _: explorables.sum_graph(one_graph(), looped_networks()),
 }

@@ -30,6 +30,7 @@ MODULES = {
     "worlds-fell": ("elements", "network", "shelf", "explorable", "worlds_fell"),
     "sum-graph": ("elements", "network", "shelf", "explorable", "sum_graph"),
     "module-pairs": ("elements", "network", "shelf", "explorable", "module_pairs"),
+    "claim-board": ("elements", "network", "shelf", "explorable", "claims"),
     "one-step": ("elements", "network", "shelf", "explorable", "one_step"),
 }
 

@@ -2,6 +2,7 @@
 
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
 from .elsewhere import ANSWER_LOOKS, computation_graph, graph_places, one_round, share_panels
+from .judging import claim_rows, level_line
 from .learn import block_matrix, held, vote_grids
 from .moving import (
     badges,
