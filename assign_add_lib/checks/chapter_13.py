@@ -8,7 +8,7 @@ import torch
 from .. import theory
 from ..task import STUDY, Task
 from ..theory import Setting
-from .common import as_number, as_tensor, close, expect, expect_close, expect_number, foretold
+from .common import as_number, as_tensor, expect, expect_close, expect_number, foretold
 
 
 @foretold("the share for N = 60", lambda answer: answer(60))
