@@ -4,6 +4,8 @@ import math
 
 import torch
 
+NAMES = {"math": math, "torch": torch}
+
 MISTAKES = [
     ("sure_share", ("1 - 1 / N", "1 - 1 / N**2"), "counted over all pairs"),
     ("sure_share", lambda N: 1 - 1 / N, "counted over all pairs"),
