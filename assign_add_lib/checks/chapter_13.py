@@ -47,6 +47,7 @@ def enough_step(answer) -> None:
         expect_close(given, high, f"for {K} assignments it gives h = {given:.4f}", 1e-3, wrong)
 
 
+@foretold("how far it moves for p = 2/N at lambda = 9", lambda answer: _moved(answer, 2 / 59))
 def number_operand(answer) -> None:
     """Exercise 13.2: `answer(alpha, epsilon, p, N, V)` is the typed number's gain if x = y has probability p."""
     for N, V, T in ((7, 3, 8), (11, 4, 10)):
@@ -85,6 +86,12 @@ def fair(answer) -> None:
     else:
         words = "each number loses as many pairs; look at what is ranked wrongly"
     expect(share >= 0.8, f"the step ranks {share:.0%} of the problems rightly; {words}")
+
+
+def _moved(answer, p) -> float:
+    """How far the typed number moves by a learner's formula, at the book's sizes."""
+    setting = Setting(lam=9.0)
+    return answer(setting.alpha, setting.epsilon, p, STUDY.n_numbers, STUDY.n_variables)
 
 
 def _ranked_without(kept) -> float:
