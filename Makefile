@@ -15,7 +15,7 @@ export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book pdf slides release test oldest newest train remake execute minutes serve student assignments mark lint browser clean
+.PHONY: book pdf slides release test oldest newest train remake execute minutes serve student assignments mark quizzes exam lint browser clean
 
 book: $(READY)
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -68,14 +68,25 @@ minutes: $(READY)
 student: $(READY)
 	$(BIN)/python tools/student.py
 
-# The notebooks to hand in, and the marks of a folder of them: make mark SUBMISSIONS="week 1" MARK="--seconds 120"
+# The notebooks to hand in, and the marks of a folder of them: make mark SUBMISSIONS="week 1" EXERCISES="1.3 2.4=3" MARK="--seconds 120"
 assignments mark: export PYTHONPATH = tools
 assignments: $(READY)
-	$(BIN)/python -m marking assignments assignments $(if $(PACKAGE),--package "$(PACKAGE)")
+	$(BIN)/python -m marking assignments assignments --exercises "$(EXERCISES)" --package "$(PACKAGE)"
 
 mark: $(READY)
 	@test -n "$(SUBMISSIONS)" || { echo "Say which folder: make mark SUBMISSIONS=folder" >&2; exit 2; }
-	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" $(MARK)
+	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" --exercises "$(EXERCISES)" $(MARK)
+
+# The quizzes for learning platforms, in the format QTI 1.2.
+quizzes: export PYTHONPATH = tools
+quizzes: $(READY)
+	@$(BIN)/python tools/qti.py quizzes
+
+# An exam and its key, from a seed: make exam SEED="autumn 7" CHAPTERS="1 2 5"
+exam: export PYTHONPATH = tools
+exam: $(READY)
+	@test -n "$(SEED)" || { echo "Say a seed that nobody else knows: make exam SEED=..." >&2; exit 2; }
+	@$(BIN)/python -m exam --seed "$(SEED)" $(if $(CHAPTERS),--chapters "$(CHAPTERS)")
 
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind localhost 8000
@@ -89,7 +100,7 @@ browser:
 	@tools/browser.sh
 
 clean:
-	rm -rf _build student assignments published .pytest_cache .ruff_cache
+	rm -rf _build student assignments quizzes published .pytest_cache .ruff_cache
 
 # PyTorch goes first and alone: resolved together with the rest, it brings gigabytes of CUDA packages.
 $(READY): requirements.txt tools/constraints.txt pyproject.toml

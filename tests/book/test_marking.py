@@ -20,6 +20,7 @@ from marking.__main__ import main, mark
 from marking.assignments import WORDS, Chapter, assignment, read_chapters
 from marking.gradebook import Course, make_assignment
 from marking.sandbox import Limits
+from marking.submission import find
 from nbformat.v4 import new_code_cell
 from plain import Book
 
@@ -237,8 +238,20 @@ def test_row(marked, name):
     *_, wanted, reason = CASES.get(name) or DAMAGED.get(name) or ("1111", "")
     row = marked[0][name]
     assert points(row) == wanted and row["chapter"] == ("01_task" if wanted else ""), row["reason"]
-    assert reason in row["reason"] if reason else not row["reason"]
+    assert reason in row["reason"]
     assert wanted or row["total"] == "0"
+    for place, point in enumerate(wanted, start=1):  # each lost point has its reason
+        lost = [each for each in row["reason"].split("; ") if each.startswith(f"1.{place}: ") and "written" not in each]
+        assert bool(lost) == (point == "0"), row["reason"]
+    written = row["reason"].count("nothing was written in words") + int(row["by hand"])
+    assert written == 4 * bool(wanted) or name == "without-metadata"
+
+
+def test_reason_names_what_is_defined_instead(release, shell):
+    """A function under another name has no point, and the table says which name is wanted and which is there."""
+    renamed = RIGHT["informed"].replace("informed", "informed_solver")
+    verdicts = judge.judge(shell, QUICK["01_task"], solved(release, informed=renamed).cells, 7, LIMITS)
+    assert verdicts.said["1.3"] == "Not yet: the notebook has no function informed; it defines informed_solver"
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +280,7 @@ def test_page_says_what_the_check_said(marked):
     folder = marked[1].with_name("week 1-marks") / "pages"
     page = (folder / "partly-01_task.html").read_text()
     assert "it gives 0.5000; counting the cases one by one gives" in page and "2 of 8 points" in page
-    assert "the notebook has no function informed" in page
+    assert "the notebook has no function informed" in page and "1.3: the notebook has no" in marked[0]["partly"]["reason"]
     assert "&lt;b&gt;near&lt;/b&gt;" in (folder / "in-words-01_task.html").read_text()
 
 
@@ -296,9 +309,9 @@ def test_a_stop_loses_nothing_and_points_by_hand_come_in(release, laid_out, tmp_
     monkeypatch.setattr("marking.__main__.judge", stops_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         mark(folder, LIMITS, QUICK)
-    assert [row["reason"] for row in rows(folder).values()] == ["", "", "not marked yet"]
+    assert ["not marked yet" in row["reason"] for row in rows(folder).values()] == [False, False, True]
     mark(folder, LIMITS, QUICK)
-    assert len(judged) == 4 and [row["reason"] for row in rows(folder).values()] == [""] * 3
+    assert len(judged) == 4 and not any("not marked yet" in row["reason"] for row in rows(folder).values())
 
     marks = folder.with_name("stopped-marks")
     with Course(marks / "course").api.gradebook as book:  # as nbgrader's form for grading by hand does
@@ -383,7 +396,7 @@ def test_killed_at_any_moment_it_goes_on(release, laid_out, tmp_path, monkeypatc
 
     monkeypatch.setattr("marking.__main__.judge", None)  # all has been judged
     mark(folder, LIMITS, QUICK)
-    assert [(name, row["total"], row["reason"]) for name, row in rows(folder).items()] == [(name, "4", "") for name in "ab"]
+    assert [(name, row["total"]) for name, row in rows(folder).items()] == [(name, "4") for name in "ab"]
     assert not list(folder.with_name("killed-marks").rglob("*.part"))
     with Course(course).api.gradebook as book:
         assert sorted(each.student.id for each in book.assignment_submissions("01_task")) == ["a", "b"]
@@ -395,6 +408,85 @@ def wait_for_the_end_of(pid):
     while sys.platform == "linux" and stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
         assert time.monotonic() < late
         time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def chosen(release, laid_out, tmp_path_factory):
+    """Two notebooks in which two exercises count, marked; the folder."""
+    folder = laid_out(tmp_path_factory.mktemp("chosen") / "week 1")
+    nbformat.write(solved(release, words="Since.", **BLANK), folder / "blank.ipynb")
+    nbformat.write(solved(release, words="Since."), folder / "good.ipynb")
+    mark(folder, LIMITS, QUICK, "1.2 1.3=3")
+    return folder
+
+
+def test_exercises_are_chosen_and_weighted(chosen):
+    """Only these count; the rest is neither in the table nor on a student's page."""
+    row = rows(chosen)["good"]
+    assert [column for column in row if column.startswith("exercise")] == [
+        f"exercise {place}{words}" for place in (2, 3) for words in ("", ", words")
+    ]
+    assert (row["exercise 2"], row["exercise 3"], row["total"], row["of"], row["by hand"]) == ("1", "3", "4", "8", "2")
+    assert rows(chosen)["blank"]["total"] == "0" and "1.1" not in rows(chosen)["blank"]["reason"]
+    page = (chosen.with_name("week 1-marks") / "pages" / "good-01_task.html").read_text()
+    assert "3 of 3." in page and FIRST.exercises[0].title not in page
+
+
+def test_another_choice_marks_what_is_new(chosen):
+    """All exercises of the same notebooks, afterwards: what was not asked before is asked now."""
+    mark(chosen, LIMITS, QUICK)
+    assert points(rows(chosen)["good"]) == "1111" and rows(chosen)["good"]["of"] == "8"
+    mark(chosen, LIMITS, {**QUICK, "02_model": Chapter.read(FOLDER / "02_model.md")}, "2.1")
+    assert {row["reason"] for row in rows(chosen).values()} == {"none of its exercises is among those that count"}
+
+
+def test_an_assignment_of_chosen_exercises_holds_no_others():
+    book, chapters = Book(), read_chapters()
+    for name, chapter in chapters.items():
+        kept = chapter.exercises[1]
+        page = f"chapters/{name}"
+        notebook = assignment(nbformat.read(book.root / book.files[page], 4), page, book, {kept.number})
+        text = "\n".join(cell.source for cell in notebook.cells)
+        keys = {cell.metadata.nbgrader.grade_id.partition("-check")[0] for cell in notebook.cells if "nbgrader" in cell.metadata}
+        assert {key.removesuffix("-words") for key in keys} == {kept.key}
+        for each in chapter.exercises:
+            assert (f"Exercise {each.number}: {each.title}" in text) == (each == kept)
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ("1.2,1.3", "'1.2,1.3' is no exercise"),
+        ("1.2=0", "'1.2=0' is no exercise"),
+        ("1.9", "there is no exercise 1.9"),
+        ("1.2 1.2=2", "chosen twice"),
+    ],
+)
+def test_bad_choices_are_named(wish, words, tmp_path, capsys):
+    for command in ("mark", "assignments"):
+        assert main([command, str(tmp_path), "--exercises", wish]) == 2
+        said = capsys.readouterr().err
+        assert words in said and said.count("\n") == 1
+
+
+PLATFORMS = {  # what a learning platform makes of the file that a student hands in, and the student's name in the table
+    "Zoe Moodle_4711_assignsubmission_file_/01_task.ipynb": "Zoe Moodle (2)",
+    "Zoe Moodle_4711_assignsubmission_file/my own.ipynb": "Zoe Moodle",
+    "Ann Lee_17_assignsubmission_file_/01_task.ipynb": "Ann Lee 17",
+    "Ann Lee_18_assignsubmission_file_/01_task.ipynb": "Ann Lee 18",
+    "Max_Flat_52_assignsubmission_file_01_task.ipynb": "Max_Flat",
+    "lovelaceada_12345_67890_01_task.ipynb": "lovelaceada",
+    "babbagecharles_LATE_12346_67891_01_task-1.ipynb": "babbagecharles",
+    "Grace Hopper.ipynb": "Grace Hopper",
+}
+
+
+def test_names_of_learning_platforms(release, tmp_path):
+    text = nbformat.writes(release)
+    for name in PLATFORMS:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert {each.name: each.student for each in find(tmp_path, QUICK)} == PLATFORMS
 
 
 def test_bad_folders_are_named(tmp_path, capsys, monkeypatch):

@@ -1,10 +1,14 @@
 """Quizzes: their form in teaching/quizzes/, and how they open on the built page and in plain notebooks."""
 
+import io
 import re
+import zipfile
 
 import nbformat
 import pytest
+import qti
 from browsing import ROOT, on_paper, show, soup
+from bs4 import BeautifulSoup
 from plain import Book
 from quiz import FOLDER, load_quiz
 from selenium.webdriver.common.by import By
@@ -44,6 +48,31 @@ def test_neither_place_nor_length_gives_the_right_option_away(quiz):
     longest = [max(question.options, key=lambda option: len(option.said)).right for question in quiz]
     assert max(places.count(place) for place in places) <= len(quiz) / 2
     assert sum(longest) <= len(quiz) / 2
+
+
+def test_platforms_get_the_same_quiz(chapter, quiz):
+    """The package names for each question one right option, and below each option its explanation, in the words of the file."""
+    package = zipfile.ZipFile(io.BytesIO(qti.package(chapter)))
+    name = next(name for name in package.namelist() if re.search(r"assessment_[0-9a-f]+\.xml$", name))
+    items = BeautifulSoup(package.read(name), "xml").find_all("item")
+    for item, question in zip(items, quiz, strict=True):
+        asked, *labels = item.presentation.find_all("mattext")
+        assert words(asked.text)[:5] == words(question.asked)[:5]
+        keys = [each["ident"] for each in item.find_all("response_label")]
+        right = [each.find("varequal").text for each in item.find_all("respcondition") if each.find("setvar")]
+        assert right == [key for key, option in zip(keys, question.options, strict=True) if option.right]
+        shown = {each["ident"]: each.find("mattext").text for each in item.find_all("itemfeedback")}
+        conditions = [each for each in item.find_all("respcondition") if each.displayfeedback]
+        linked = {each.find("varequal").text: each.displayfeedback["linkrefid"] for each in conditions}
+        for key, label, option in zip(keys, labels, question.options, strict=True):
+            assert words(label.text) == words(option.said)
+            assert words(shown[linked[key]]) == words(option.why)
+
+
+def words(text):
+    """The words of Markdown or HTML outside formulas; in a package, these are pictures."""
+    text = re.sub(r"\$[^$]+\$", "", BeautifulSoup(text, "html.parser").text if "<p>" in text else text)
+    return re.findall(r"[A-Za-z]+", text)
 
 
 def test_quiz_stands_before_the_exercises(chapter):

@@ -11,57 +11,67 @@ from assign_add_lib.engine.files import read_json, remove_unfinished, write_json
 from assign_add_lib.engine.lock import Lock
 
 from . import report
-from .assignments import Chapter, read_chapters
+from .assignments import Chapter, choose, read_chapters
 from .gradebook import Course, make_assignment
 from .judge import Verdicts, judge, prepare
 from .sandbox import Limits
 from .submission import Submission, find
 
 
-def make_assignments(folder: Path, package: str = "") -> None:
-    """Every chapter as an assignment, whose first cell installs `package` where the book's is missing."""
+def make_assignments(folder: Path, package: str = "", wish: str = "") -> None:
+    """Every chapter as an assignment, or those with the exercises that `wish` chooses.
+
+    The first cell of each installs `package` where the book's is missing.
+    """
+    chosen = choose(read_chapters(), wish)
     course, book = Course(folder), Book()
-    for name in read_chapters():
-        print(make_assignment(course, book, name, package))
+    for name, chapter in chosen.items():
+        print(make_assignment(course, book, name, package, {each.number for each in chapter.exercises}))
 
 
-def mark(folder: Path, limits: Limits, chapters: dict[str, Chapter] | None = None) -> None:
-    """Mark a folder of notebooks into FOLDER-marks beside it, or go on where that stopped."""
+def mark(folder: Path, limits: Limits, chapters: dict[str, Chapter] | None = None, wish: str = "") -> None:
+    """Mark a folder of notebooks into FOLDER-marks beside it, or go on where that stopped; `wish` chooses what counts."""
     chapters = chapters or read_chapters()
+    chosen = choose(chapters, wish)
     found = find(folder, chapters)
+    for submission in found:
+        if submission.chapter and submission.chapter.name not in chosen:
+            submission.trouble = "none of its exercises is among those that count"
     marks = folder.resolve().with_name(folder.resolve().name + "-marks")
-    most = max(len(each.exercises) for each in chapters.values())
     with Lock(marks / ".lock"):
         for each in (marks, marks / "pages", marks / "verdicts"):
             remove_unfinished(each)
-        marker, marked = Marker(marks, limits), {}
+        marker, marked = Marker(marks, limits, chosen), {}
         try:
             for place, submission in enumerate(found, start=1):
                 marked[submission.name] = Verdicts() if submission.trouble else marker.mark(submission)
                 print(line(place, len(found), submission, marked[submission.name]), flush=True)
         finally:  # a stop leaves a table, too
-            report.write(marks, found, marked, marker.course, most)
+            report.write(marks, found, marked, marker.course, chosen)
     print("The marks are in", marks / "marks.csv")
 
 
 class Marker:
     """Marks submissions, those of a chapter after each other, and keeps what it found."""
 
-    def __init__(self, folder: Path, limits: Limits):
-        self.folder, self.limits, self.course, self.chapter = folder, limits, Course(folder / "course"), None
+    def __init__(self, folder: Path, limits: Limits, chosen: dict[str, Chapter]):
+        self.folder, self.limits, self.chosen = folder, limits, chosen
+        self.course, self.chapter = Course(folder / "course"), None
 
     def mark(self, submission: Submission) -> Verdicts:
         kept = self.folder / "verdicts" / f"{submission.student}-{submission.chapter.name}.json"
-        verdicts = earlier(kept, submission)
+        chapter = self.chosen[submission.chapter.name]
+        of = {"sha256": submission.sha256, "exercises": [each.number for each in chapter.exercises]}
+        verdicts = earlier(kept, of)
         if verdicts is None or not self.course.has(submission.chapter.name):
             self._prepare(submission.chapter)
             try:
-                verdicts = judge(self.shell, submission.chapter, submission.cells, int(submission.sha256[:8], 16), self.limits)
+                verdicts = judge(self.shell, chapter, submission.cells, int(submission.sha256[:8], 16), self.limits)
                 self.course.grade(submission, verdicts)
             except Exception as error:  # none of ours is known, but one notebook must not keep the others from their marks
                 submission.trouble = f"it could not be marked: {type(error).__name__}: {error}"[:300]
                 return Verdicts()
-            write_json(kept, {"sha256": submission.sha256, **asdict(verdicts)})
+            write_json(kept, of | asdict(verdicts))
         return verdicts
 
     def _prepare(self, chapter: Chapter) -> None:
@@ -72,13 +82,13 @@ class Marker:
             self.shell, self.chapter = prepare(chapter), chapter
 
 
-def earlier(kept: Path, submission: Submission) -> Verdicts | None:
-    """The verdicts of an earlier call on the same bytes."""
+def earlier(kept: Path, of: dict) -> Verdicts | None:
+    """The verdicts of an earlier call on the same bytes and exercises."""
     try:
         stored = read_json(kept)
     except (FileNotFoundError, ValueError):
         return None
-    return Verdicts(stored["said"], stored["remarks"]) if stored.get("sha256") == submission.sha256 else None
+    return Verdicts(stored["said"], stored["remarks"]) if of.items() <= stored.items() else None
 
 
 def line(place: int, count: int, submission: Submission, verdicts: Verdicts) -> str:
@@ -97,12 +107,15 @@ def main(arguments=None) -> int:
     marker.add_argument("folder", type=Path)
     marker.add_argument("--seconds", type=int, default=Limits.seconds, help="of a processor, for each notebook")
     marker.add_argument("--memory", type=int, default=Limits.memory // 2**20, help="in MiB, for each notebook")
+    for command in (maker, marker):
+        command.add_argument("--exercises", default="", help='those that count, such as "1.3 2.4=3", the last for 3 points')
     options = parser.parse_args(arguments)
     try:
         if options.command == "assignments":
-            make_assignments(options.folder, options.package)
+            make_assignments(options.folder, options.package, options.exercises)
         else:
-            mark(options.folder, Limits(seconds=options.seconds, clock=6 * options.seconds, memory=options.memory * 2**20))
+            limits = Limits(seconds=options.seconds, clock=6 * options.seconds, memory=options.memory * 2**20)
+            mark(options.folder, limits, wish=options.exercises)
     except (ValueError, OSError) as error:
         print(f"marking: {error}", file=sys.stderr)
         return 2

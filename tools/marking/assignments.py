@@ -6,7 +6,7 @@ below it, a cell for the student's own words, which is graded by hand.
 
 import copy
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +17,7 @@ from student import ANSWER, without_solutions
 
 CHECK = re.compile(r"^checks\.(\w+)\((\w+)(?:, guess=.*)?\)\n?", re.MULTILINE)
 HEADING = re.compile(r"^### Exercise (\d+\.\d+): (.+)$", re.MULTILINE)
+CHOSEN = re.compile(r"(\d+\.\d+)(?:=([1-9]\d?))?")
 
 HOW = """\
 *To hand in this notebook:* write your functions and your words into the cells below each exercise, and keep all cells.
@@ -26,7 +27,10 @@ WORDS = "*In your own words, {number}:*"
 
 @dataclass(frozen=True)
 class Exercise:
-    """An exercise: its number, such as 1.2, its title, its check and function (none where it is open), the book's answer."""
+    """An exercise: its number, such as 1.2, its title, its check and function (none where it is open), the book's answer.
+
+    Its check and its words count `weight` points each.
+    """
 
     number: str
     title: str
@@ -34,6 +38,7 @@ class Exercise:
     function: str
     solution: str
     in_words: bool
+    weight: int = 1
 
     @property
     def key(self) -> str:
@@ -61,6 +66,31 @@ def read_chapters(folder: Path = ROOT / "chapters") -> dict[str, Chapter]:
     return {path.stem: Chapter.read(path) for path in sorted(folder.glob("*.md"))}
 
 
+def choose(chapters: dict[str, Chapter], wish: str) -> dict[str, Chapter]:
+    """The chapters with those exercises alone that a wish such as `1.3 2.4=3` names, the last one for three points.
+
+    An empty wish chooses all, for one point each. ValueError says what cannot be read in a wish.
+    """
+    if not wish.strip():
+        return chapters
+    numbers = {each.number for chapter in chapters.values() for each in chapter.exercises}
+    weights = {}
+    for word in wish.split():
+        found = CHOSEN.fullmatch(word)
+        if not found:
+            raise ValueError(f"{word!r} is no exercise: write a number such as 1.3, or 1.3=2 if it counts twice")
+        if found[1] not in numbers:
+            raise ValueError(f"there is no exercise {found[1]}")
+        if found[1] in weights:
+            raise ValueError(f"exercise {found[1]} is chosen twice")
+        weights[found[1]] = int(found[2] or 1)
+    left = {}
+    for name, chapter in chapters.items():
+        if kept := [replace(each, weight=weights[each.number]) for each in chapter.exercises if each.number in weights]:
+            left[name] = replace(chapter, exercises=tuple(kept))
+    return left
+
+
 def tags(cell) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
@@ -85,9 +115,14 @@ def exercises(cells) -> list[Exercise]:
     return found
 
 
-def assignment(notebook, page: str, book):
-    """A chapter's notebook as students get it: plain, without solutions, its cells marked for nbgrader."""
+def assignment(notebook, page: str, book, numbers: set[str] | None = None):
+    """A chapter's notebook as students get it: plain, without solutions, its cells marked for nbgrader.
+
+    With `numbers`, the other exercises are left out.
+    """
     notebook = copy.deepcopy(notebook)
+    if numbers is not None:
+        notebook.cells = list(without_others(notebook.cells, numbers))
     known, cells, notebook.cells = iter(exercises(notebook.cells)), notebook.cells, []
     for cell in cells:
         notebook.cells.append(cell)
@@ -96,6 +131,17 @@ def assignment(notebook, page: str, book):
     notebook = plain(without_solutions(notebook), page, book)
     notebook.cells.insert(1, new_markdown_cell(HOW, id="how-to-hand-in"))
     return notebook
+
+
+def without_others(cells, numbers: set[str]):
+    """The cells but for those of other exercises, from an exercise's heading to the next heading of its level or above."""
+    wanted = True
+    for cell in cells:
+        if cell.cell_type == "markdown" and re.match("#{1,3} ", cell.source):
+            heading = HEADING.match(cell.source)
+            wanted = not heading or heading[1] in numbers
+        if wanted:
+            yield cell
 
 
 def graded(exercise: Exercise, cell) -> list:

@@ -118,10 +118,13 @@ def _done(result: dict) -> None:
         raise ValueError(f"nbgrader stopped: {lines[-1] if lines else result['log'][-300:]}")
 
 
-def make_assignment(course: Course, book, name: str, package: str = "") -> Path:
-    """Make a chapter of the book an assignment of the course, whose first cell installs `package` where the book's is missing."""
+def make_assignment(course: Course, book, name: str, package: str = "", numbers: set[str] | None = None) -> Path:
+    """Make a chapter of the book an assignment of the course, with all its exercises or those of these numbers.
+
+    Its first cell installs `package` where the book's is missing.
+    """
     page = f"chapters/{name}"
-    notebook = assignment(nbformat.read(book.root / book.files[page], 4), page, book)
+    notebook = assignment(nbformat.read(book.root / book.files[page], 4), page, book, numbers)
     next(cell for cell in notebook.cells if cell.cell_type == "code").source = first_cell(package)
     return course.add(name, notebook)
 

@@ -59,6 +59,9 @@ def judge(shell, chapter: Chapter, cells: list, seed: int, limits: Limits) -> Ve
     """Run a notebook's own cells, and then each check on the function that they define."""
     verdicts, todo, skipped = Verdicts(), [each for each in chapter.exercises if each.check], set()
     own = own_cells(chapter, cells)
+    others = sorted(
+        {name for source in own.values() for name in _functions(source)} - {each.function for each in chapter.exercises}
+    )
     if same := copied(chapter, own):
         verdicts.remark(f"as in the book, word for word: {', '.join(each.number for each in same)}")
     verdicts.remarks += changed_checks(chapter, cells)
@@ -70,7 +73,7 @@ def judge(shell, chapter: Chapter, cells: list, seed: int, limits: Limits) -> Ve
             try:
                 _run(student, own, skipped, verdicts)
                 while todo:
-                    verdicts.said[todo[0].number] = _verdict(student, todo[0], seed)
+                    verdicts.said[todo[0].number] = _verdict(student, todo[0], seed, others)
                     todo.pop(0)
             except _CellStopped as stop:
                 verdicts.remark(f"cell {stop.cell}: {stop}")
@@ -105,10 +108,11 @@ def _run(student: Student, own: dict[int, str], skipped: set[int], verdicts: Ver
         verdicts.remark(f"replaces {name}")
 
 
-def _verdict(student: Student, exercise: Exercise, seed: int) -> str:
+def _verdict(student: Student, exercise: Exercise, seed: int, others: list[str]) -> str:
     """What an exercise's check says; what is random, here and there, is the same whenever the same notebook is marked."""
     if not student.defines(exercise.function):
-        return f"Not yet: the notebook has no function {exercise.function}"
+        instead = f"; it defines {', '.join(others)}" if others else ""
+        return f"Not yet: the notebook has no function {exercise.function}{instead}"
     seed_generators(seed)
     student.seed(seed)
     if exercise.check in NEAR:

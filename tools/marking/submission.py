@@ -13,6 +13,11 @@ from .assignments import WORDS, Chapter, Exercise
 
 LARGEST = 50 * 2**20  # bytes
 DEFINED = re.compile(r"^def (\w+)", re.MULTILINE)
+# How Moodle names the folder of a student, or the file, and Canvas the file.
+PLATFORMS = (
+    re.compile(r"(?P<student>.+?)_(?P<account>\d+)_assignsubmission_.*"),
+    re.compile(r"(?P<student>[^_]+)(?:_LATE)?_(?P<account>\d{3,})_\d{3,}_.+"),
+)
 COPY = r"(Copy of )?{}( ?\(\d+\))?"  # what Colab and browsers call a notebook that they save once more
 CALLED = re.compile(r"^checks\.(\w+)\(", re.MULTILINE)
 
@@ -24,6 +29,7 @@ class Submission:
     name: str
     student: str
     sha256: str
+    account: str = ""  # its number on a learning platform, where the name of the file gives one
     chapter: Chapter | None = None
     cells: list = field(default_factory=list)
     trouble: str = ""
@@ -54,6 +60,11 @@ def find(folder: Path, chapters: dict[str, Chapter]) -> list[Submission]:
         raise ValueError(f"there is no notebook (.ipynb) in {folder}")
     found = [read(path, path.relative_to(folder), chapters) for path in paths]
     found.sort(key=lambda each: (each.chapter.name if each.chapter else "", each.name))
+    accounts = {each.student.lower(): set() for each in found}
+    for each in found:
+        accounts[each.student.lower()].add(each.account)
+    for each in found:  # two people of one name
+        each.student += f" {each.account}".rstrip() if len(accounts[each.student.lower()]) > 1 else ""
     seen = Counter()
     for each in found:  # two files of one student are two rows
         key = each.student.lower(), each.chapter.name if each.chapter else ""
@@ -65,6 +76,15 @@ def find(folder: Path, chapters: dict[str, Chapter]) -> list[Submission]:
 def student_of(path: Path) -> str:
     """A name for nbgrader, which looks for it as a pattern among folders."""
     return re.sub(r"[^\w .,@()-]", "_", "__".join(path.parts))
+
+
+def on_a_platform(name: Path) -> tuple[str, str] | None:
+    """A student's name and the number of the account, where a learning platform has put them into a folder's or file's name."""
+    for part in (*name.parts[:-1], name.stem):
+        for pattern in PLATFORMS:
+            if found := pattern.fullmatch(part):
+                return student_of(Path(found["student"])), found["account"]
+    return None
 
 
 def hidden(path: Path) -> bool:
@@ -87,8 +107,10 @@ def read(path: Path, name: Path, chapters: dict[str, Chapter]) -> Submission:
             raise ValueError("it holds no exercise of the book")
     except (ValueError, OSError) as error:
         found.trouble = str(error)
-    else:
-        if len(name.parts) > 1 and re.fullmatch(COPY.format(re.escape(found.chapter.name)), name.stem):
+    if platform := on_a_platform(name):
+        found.student, found.account = platform
+    elif found.chapter and len(name.parts) > 1:
+        if re.fullmatch(COPY.format(re.escape(found.chapter.name)), name.stem):
             found.student = student_of(name.parent)  # a folder for each student
     return found
 

@@ -1,0 +1,51 @@
+"""Write the quizzes for learning platforms, as packages in the format QTI 1.2: `python tools/qti.py FOLDER`."""
+
+import sys
+from pathlib import Path
+from textwrap import indent
+
+from plain import ROOT
+from quiz import FOLDER, load_quiz
+from text2qti.config import Config
+from text2qti.qti import QTI
+from text2qti.quiz import Quiz
+
+from assign_add_lib.engine.files import write_atomic
+
+HEAD = """\
+Quiz title: {title}
+shuffle answers: true
+"""
+
+
+def text2qti(title: str, questions) -> str:
+    """The questions in the plain form that text2qti reads: a number, options, and below each the explanation as feedback."""
+    parts = [HEAD.format(title=title)]
+    for number, question in enumerate(questions, start=1):
+        parts.append(hung(f"{number}.", question.asked))
+        for letter, option in zip("abcd", question.options, strict=False):
+            parts.append(hung(f"{'*' * option.right}{letter})", option.said))
+            parts.append(hung("...", option.why))
+    return "\n".join(parts) + "\n"
+
+
+def hung(mark: str, text: str) -> str:
+    """A mark, and the text indented behind it."""
+    return mark + indent(text, "    ")[len(mark) :]
+
+
+def package(name: str) -> bytes:
+    """A chapter's quiz as a zipped package that a platform imports."""
+    title = Path(ROOT, f"chapters/{name}.md").read_text("utf-8").partition("\n# ")[2].partition("\n")[0]
+    number = int(name.partition("_")[0])
+    return QTI(Quiz(text2qti(f"{number} {title}", load_quiz(ROOT, name)), config=Config())).zip_bytes()
+
+
+def main(folder: Path) -> None:
+    for path in sorted(Path(ROOT, FOLDER).glob("*.md")):
+        write_atomic(folder / f"{path.stem}.zip", package(path.stem))
+        print(folder / f"{path.stem}.zip")
+
+
+if __name__ == "__main__":
+    main(Path(*sys.argv[1:2] or ["quizzes"]))
