@@ -20,7 +20,7 @@ _CHECKS = {
     "chapter_10": "mass_without_mark mended smaller_network three",
     "chapter_11": "by_exclusion guilty one_lever",
     "chapter_12": "least_share shared soon",
-    "chapter_13": "control enough_step null number_operand sure_share",
+    "chapter_13": "enough_step fair number_operand sure_share",
     "chapter_14": "hard mended_after own_errors",
     "chapter_15": "features few_examples gap other_modules",
     "chapter_16": "expected known likely looks_back without_ratios",

@@ -49,4 +49,4 @@ from .style import (
     spread,
     use_style,
 )
-from .theorem import entries_by_step, outcomes_by_step, peaks, update_blocks
+from .theorem import entries_by_step, outcomes_by_step, update_blocks
