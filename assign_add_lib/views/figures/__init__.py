@@ -1,7 +1,7 @@
 """Figures that more than one chapter draws, or that are long to draw: by part of the book, over one style."""
 
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
-from .elsewhere import ANSWER_LOOKS, computation_graph, one_round, share_panels
+from .elsewhere import computation_graph, one_round
 from .learn import block_matrix, held, vote_grids
 from .moving import (
     badges,
