@@ -96,7 +96,7 @@ NO_NUMBERS = "turned breaks separated smaller_network soon shared own_world".spl
 SLOW = ["few_examples"]  # tried in lists, and with one more
 STILL_RIGHT = {  # a scale or a constant is free, or a step is within tolerance
     "one more": ["phase_starts", "points", "features", "known", "likely"],
-    "threefold": ["points", "weighted", "fair", "features", "known", "looks_back", "likely", "mended"],
+    "threefold": ["points", "weighted", "fair", "features", "known", "likely", "mended"],
     # what is asked once, or has no arguments
     "first for all": "numbers_to_add informed tenth_set blurred assigned_twice "
     "swapped fair own_errors hard likely mended guilty".split(),
