@@ -21,7 +21,7 @@ def worlds_fell(
     caption: str = "Say what share of new problems three trained networks will get right in each world; then reveal. "
     "How near do you come?",
 ) -> HTML:
-    """Worlds one after the other, the named ones or all: the reader says a share, then sees three networks and what was predicted."""
+    """The named worlds or all, one after the other: the reader says a share, then sees three networks and what was predicted."""
     worlds = shares_by_world(names)
     first = worlds[0]
     seeds = ", ".join(f"{share:.0%}" for share in first["seeds"])
