@@ -10,7 +10,7 @@ from arms import rng
 
 from assign_add_lib.companions.hypernetwork import tables
 from assign_add_lib.companions.hypernetwork.analysis import at_fixed_questions, bank, fitted_codes
-from assign_add_lib.companions.hypernetwork.data import CONTEXT, HELD_OUT, SUPPORTS, Teacher
+from assign_add_lib.companions.hypernetwork.data import CONTEXT, HELD_OUT, SUPPORTS, Teacher, execute, mix
 from assign_add_lib.companions.hypernetwork.model import build
 from assign_add_lib.companions.hypernetwork.seeds import seeds
 from assign_add_lib.engine.scoreboard import load_board
@@ -101,3 +101,40 @@ def test_errors_are_averaged_over_the_tasks_of_a_pair(teacher):
     for task, found in enumerate(tables.mean_of_pairs(off, z)):
         same = [other for other in range(40) if torch.equal(z[task] > 0, z[other] > 0)]
         torch.testing.assert_close(found, off[same].mean(0))
+
+
+def test_a_sum_of_answers_has_no_gap_and_the_teacher_all_of_it(teacher):
+    class Seed:
+        def __init__(self, network):
+            self.network, self.teacher = network, teacher
+
+        def tasks(self, support, n):
+            return teacher.sample(HELD_OUT, n, rng(3))
+
+        def run(self, arm, support, given_code):
+            return SimpleNamespace(network=lambda: self.network)
+
+    def network(code, asked):
+        return execute(mix(code, teacher.modules), teacher.readout, asked)
+
+    def apart(code, asked):
+        return sum(network(code * one, asked) for one in torch.eye(8))
+
+    for each, share in ((network, 1), (apart, 0)):
+        each.modules_, each.readout = teacher.modules, teacher.readout
+        found = tables.gaps(Seed(each), 20)
+        assert found["connected", "gap, share of the teacher's"] == pytest.approx(share, abs=1e-4)
+        assert found["connected", "R² of the sums"] == pytest.approx(1, abs=1e-4)
+
+
+def test_pairs_and_swapped_codes_score_what_the_runs_do():
+    shipped = tables.load_tables()
+    new = [f"{one} {other}" for one, other in HELD_OUT]
+    for name, each in seeds().items():
+        for support, arms in tables.ARMS_OF.items():
+            for arm in arms:
+                mean = shipped["pairs"].loc[support, arm].loc[new, name].mean()
+                assert mean == pytest.approx(each.score("out of distribution", arm, support), abs=0.03)
+        for arm in ("hypernetwork", "mlp"):
+            told = each.score("out of distribution", arm, given_code=True)
+            assert shipped["swapped"].loc[arm, "true", "held-out pairs"][name] == pytest.approx(told, abs=0.03)

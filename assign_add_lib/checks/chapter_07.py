@@ -74,19 +74,17 @@ def _moved(table: Tensor, hours: float, once: bool = False) -> Tensor:
     return (amplitude * (angle + phase).cos()).sum(1)
 
 
-@foretold("in how many of ten runs the lead is larger than that of the middle random set", 8)
-def ahead_by(answer) -> None:
-    """Exercise 7.4: `answer(ks)` is by how much the right answer is ahead of the next best, if clean clocks of 59 hours vote."""
-    for many in (1, 2, 5, 9, 12):
-        ks = sorted(random.sample(range(1, N // 2 + 1), many))
-        votes = (2 * math.pi * torch.tensor(ks)[:, None] * torch.arange(N, dtype=torch.float64) / N).cos().sum(0)
-        truth = many - votes[1:].max().item()
+@foretold("whether random sets with more doubles have larger leads, smaller ones, or the same", "smaller")
+def doubles(answer) -> None:
+    """Exercise 7.4: `answer(ks)` is of how many of these frequencies, modulo 59, the double is there, too."""
+    chosen = [[9, 11, 19, 20], [1, 2, 4, 8], [3], [*range(1, N // 2 + 1)]]
+    for ks in chosen + [random.sample(range(1, N // 2 + 1), random.randint(9, 12)) for _ in range(20)]:
+        truth = sum(min(2 * k % N, -2 * k % N) in ks for k in ks)
         wrong = {
-            "that is how far it is ahead of the average answer": many - votes[1:].mean().item(),
-            "that is how far it is ahead of its neighbour, one hour off": many - votes[1].item(),
-            "that is per clock": truth / many,
-            "that is the vote for the next best": votes[1:].max().item(),
+            "yours misses doubles above 29: going round 40 times is, at whole hours, going round 19 times backwards": sum(
+                2 * k in ks for k in ks
+            ),
+            "that is how many pairs there could be; count those whose double is in the set": len(ks),
+            "yours takes the rest modulo 29; a frequency and 59 less it are the same": sum(2 * k % (N // 2) in ks for k in ks),
         }
-        expect_number(
-            answer(list(ks)), truth, f"the frequencies {ks}", "from the votes for all 58 wrong answers it is", 1e-5, wrong
-        )
+        expect_number(answer(list(ks)), truth, f"the frequencies {sorted(ks)}", "counted one by one it is", 1e-9, wrong)

@@ -10,25 +10,28 @@ def _randn(draws: torch.Generator, *shape: int) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=draws)
 
 
-def same_head(answer) -> None:
-    """Exercise 8.1: `answer(one, other)` is whether two tables of scores give every query the same attention."""
+@foretold("the table that a head can imitate without knowing where its query stands", "the nearer the better")
+def place_blind(answer) -> None:
+    """Exercise 8.1: `answer(table)` is whether one score for each key gives every query the attention that the table gives."""
     draws = torch.Generator().manual_seed(8)
-    for n in (2, 5, 9):
-        table, ends = _randn(draws, n, n), torch.zeros(3, n, n, dtype=torch.float64)
-        ends[0, 0, 0], ends[1, -1, -1], ends[2, 1, 0] = 3.0, 1e-2, 1e-2
+    for n in (3, 5, 9):
+        keys, ends = _randn(draws, n).expand(n, n), torch.zeros(2, n, n, dtype=torch.float64)
+        ends[0, -1, 0], ends[1, 1, 0] = 1e-2, 1e-2
+        back = torch.arange(n, dtype=torch.float64)[:, None] - torch.arange(n)
         cases = (
-            (table, True, "the same table twice"),
-            (table + _randn(draws, n, 1), True, "a constant added for each query, which the softmax forgets"),
-            (table + _randn(draws, n, n).triu(1), True, "another future, which the mask removes"),
-            (table + ends[0], True, "another score of query 0 for key 0, the only key that it sees"),
-            (table + _randn(draws, n), False, "a constant added for each key"),
-            (table + ends[1], False, "one score raised by 0.01, which moves the attention of its query"),
-            (table + ends[2], False, "one score of query 1 raised by 0.01; every query counts"),
-            (2.0 * table, False, "all scores doubled, which keeps the largest where it is and sharpens the attention"),
-            (table - 2.0 * torch.arange(n)[:, None], True, "2i taken away from query i"),
+            (keys, True, "one score for each key, the same for every query"),
+            (keys + _randn(draws, n, 1), True, "the same, and a constant for each query, which the softmax forgets"),
+            (keys + _randn(draws, n, n).triu(1), True, "the same, and anything in the future, which the mask removes"),
+            (-2.0 * back, True, "-2 (i - j)"),
+            (_randn(draws, n, n), False, "random scores"),
+            (keys + ends[0], False, "one score for each key, but key 0 gets 0.01 more of the last query"),
+            (keys + ends[1], False, "one score for each key, but key 0 gets 0.01 more of query 1; every query counts"),
+            (20.0 * (back == 1), False, "20 for the key before"),
+            (20.0 * (back == 0), False, "20 for the query's own place"),
+            (-(back**2), False, "-(i - j)²"),
         )
-        for other, truth, words in cases:
-            given = as_truth(answer(table.clone(), other.clone()))
+        for table, truth, words in cases:
+            given = as_truth(answer(table.clone()))
             expect(given == truth, f"{words}: it says {given}; it should say {truth}")
 
 

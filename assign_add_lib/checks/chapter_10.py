@@ -30,22 +30,29 @@ def mass_without_mark(answer) -> None:
             expect(told == said, words)
 
 
-@foretold("the percent from which 17+19 is wrong, once round and 15 times", (63, 51))
-def uneven_answer(answer) -> None:
-    """Exercise 10.2: `answer(x, y, a, k)` is what a network of one frequency answers if it reads a of x, 1 - a of y."""
-    N = STUDY.n_numbers
-    for _ in range(8):
-        k = random.randrange(1, 30)
-        weights = handmade.weights((k,))
-        waves = weights.W_E[:N] @ OV(weights, 2)
-        for _ in range(20):
-            x, y, a = random.randrange(N), random.randrange(N), random.random()
-            logits = ((a * waves[x] + (1 - a) * waves[y]) @ weights.W_in).relu() @ weights.W_out @ weights.W_U
+@foretold("the percentage of all triples that neurons which cube add, with five clocks", 75)
+def three(answer) -> None:
+    """Exercise 10.2: `answer(x, y, z, ks)` is what clocks say whose neurons cube a third of each of three numbers."""
+    N, turn = STUDY.n_numbers, 2 * math.pi * torch.arange(11, dtype=torch.float64) / 11
+    for ks in ([1], [3, 7], [1, 11, 15, 25, 27], random.sample(range(1, 30), 5), random.sample(range(1, 30), 9)):
+        for _ in range(12):
+            numbers = [random.randrange(N) for _ in range(3)]
+            logits, squares = torch.zeros(2, N, dtype=torch.float64)
+            for k in ks:
+                hour = 2 * math.pi * k * torch.arange(N, dtype=torch.float64)[:, None] / N
+                gets = sum((hour[n] + turn).cos() for n in numbers) / 3
+                logits += gets**3 @ (hour + 3 * turn).cos().T
+                squares += gets**2 @ (hour + 2 * turn).cos().T
             first, second = logits.topk(2).values
             if first - second >= 1e-3:  # otherwise too close to call
-                given, truth = as_number(answer(x, y, a, k)), logits.argmax()
-                words = f"for {x}+{y} with a = {a:.2f} and k = {k} the network answers {truth}, not {given:g}"
-                expect_close(given, truth, words, wrong={"that is the right sum, which uneven reading misses": (x + y) % N})
+                given, truth = as_number(answer(*numbers, list(ks))), logits.argmax()
+                x, y, z = numbers
+                words = f"for {x}+{y}+{z} and the clocks {ks} neurons that cube say {truth}, not {given:g}"
+                wrong = {
+                    "that is the right sum, which these clocks miss": float((x + y + z) % N),
+                    "that is what neurons say that square": squares.argmax(),
+                }
+                expect_close(given, truth, words, wrong=wrong)
 
 
 @foretold("the shares still right of 17+19, b+19, 19+b and b+a", (1, 0.02, 1, 1))

@@ -2,7 +2,7 @@
 
 import math
 import random
-from functools import cached_property
+from functools import cache
 from types import SimpleNamespace
 
 import pandas as pd
@@ -13,8 +13,8 @@ from ..claims.subjects import Subject
 from ..engine import scoreboard
 from ..engine.scoreboard import Claim
 from ..task import STUDY
-from ..training import TrainConfig
-from .common import as_number, as_parts, as_whole, at_least, expect, expect_number, foretold, hint
+from ..training import TrainConfig, load_run
+from .common import as_number, as_parts, as_whole, expect, expect_number, foretold
 
 
 def _series(steps: range, draws: random.Random) -> pd.Series:
@@ -62,31 +62,9 @@ def _measures_the_lag(measure) -> None:
         expect_number(as_number(given, "what `measure` gives"), truth, case, "it should be", wrong=wrong)
 
 
-@foretold("which of nine values, from below, is the lower end", lambda answer: answer(9))
-def lower_rank(answer) -> None:
-    """Exercise 12.2: `answer(n)` is the rank of the lower end of the bootstrap interval of the median of n values."""
-    sizes = (1, 3, 5, 7, 9, 11, 15, 21, 33)
-
-    def ranks(more: int = 0, least: float = 0.025, start: int = 1) -> list[int]:
-        chances = [[at_least((n + 1) // 2 + more, n, k / n) for k in range(1, n + 1)] for n in sizes]
-        return [next((k for k, chance in enumerate(each, start) if chance >= least), len(each)) for each in chances]
-
-    given = [as_number(answer(n)) for n in sizes]
-    wrong = {
-        "count from 1": ranks(start=0),
-        "2.5% at each end": ranks(least=0.05),
-        "(n + 1) / 2 draws among the k smallest are enough": ranks(more=1),
-        "that is the rank of a quantile of the values; ask for one of their median": [math.ceil(0.025 * n) for n in sizes],
-        "for n = 3, write down the three chances that at least two draws are among the k smallest": True,
-    }
-    told = hint(given, wrong)
-    for n, ours, truth in zip(sizes, given, ranks()):
-        expect(ours == truth, f"of {n} values it gives number {ours:g}, which is too {'low' if ours < truth else 'high'}{told}")
-
-
-@foretold("how many runs in a row must hold for a share of 0.95", 59)
+@foretold("how many runs must hold in a row for a share of 0.95, and how many with one failure among them", (59, 93))
 def least_share(answer) -> None:
-    """Exercise 12.3: `answer(held, runs)` is the least chance under which so many runs or more hold with 5%."""
+    """Exercise 12.2: `answer(held, runs)` is the least chance under which so many runs or more hold with 5%."""
     middling = [(random.randint(1, n - 1), n) for n in random.sample(range(3, 40), 12)]
     for held, runs in [(9, 9), (8, 9), *middling, (0, 10)]:
         given = as_number(answer(held, runs))
@@ -98,23 +76,24 @@ def least_share(answer) -> None:
         expect_number(given, scoreboard.least_share(held, runs), f"{held} of {runs}", "the least share is", 1e-4, wrong)
 
 
-@foretold("how many rows hold at step 1000", 9)
-def as_of(answer) -> None:
-    """Exercise 12.4: `answer(run, step)` is the evidence of a run as it was at a step."""
-    metrics = pd.DataFrame({"accuracy": [0.1, 0.5, 0.9]}, index=[0, 100, 200])
-    kept = SimpleNamespace(
-        task=STUDY, split=None, metrics=metrics, config=SimpleNamespace(steps=200), weights=lambda step=None: f"weights at {step}"
-    )
-    run = Subject(kept, size=7)
-    kept_back = {name for name, each in vars(Subject).items() if isinstance(each, cached_property)} - {"weights"}
-    vars(run).update(dict.fromkeys(kept_back, "the last step's"))  # as on a run that has been measured before
-    filled = dict(vars(run), weights=run.weights)
-    for step in (0, 100):
-        given = answer(run, step)
-        expect(given is not run and run.last["accuracy"] == 0.9, "the run that it was given has changed; build a new Subject")
-        expect(given.last["accuracy"] == metrics.loc[step, "accuracy"], f"`last` is not the row of step {step}")
-        expect(given.weights == f"weights at {step}", f"`weights` are {given.weights}; they should be those at step {step}")
-        expect(given.size == 7, "the sample should be as large as the run's: pass its size on")
-        stale = sorted(kept_back & set(vars(given)))
-        expect(not stale, f"what the run had measured at its last step came along: {', '.join(stale)}; do not copy, build anew")
-    expect(vars(run) == filled, "the run that it was given has changed; build a new Subject")
+@cache
+def _rivals() -> dict[str, Subject]:
+    """Our run at its end, and what must not pass: it as it was before it learned to look up, and before it learned anything."""
+    run = load_run("seed-42")
+    return {"at its last step": Subject(run), "at step 1000": Subject(run, step=1000), "untrained": Subject(run, step=0)}
+
+
+@foretold("the number of your claim in our untrained network", lambda answer: answer().measure(_rivals()["untrained"]))
+def shared(answer) -> None:
+    """Exercise 12.3: `answer()` is a claim that holds of our trained run, and not of it untrained or at step 1000."""
+    claim = answer()
+    expect(isinstance(claim, Claim), "the answer is one `Claim`")
+    values = {words: as_number(claim.measure(run), "what `measure` gives") for words, run in _rivals().items()}
+    expect(claim.level is not ..., "`level` is no number yet")
+    as_number(claim.level, "`level`")
+    expect("seed-42" in claim.seen, "you look at seed 42 to choose the level; `seen` must name it, or it counts as evidence")
+    for words, value in values.items():
+        trained = words == "at its last step"
+        told = "fails where it should hold" if trained else "holds where it should fail"
+        words = f"our run {words} has {value:.3g}, so by your level of {claim.level:g} the claim {told}"
+        expect(claim.holds(value) == trained, words)

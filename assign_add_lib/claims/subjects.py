@@ -35,19 +35,19 @@ def places_of(split: Split) -> dict[str, list[str]]:
 
 
 class Subject:
-    """One finished run: its record, and what its last weights do with a fixed sample of `size` pairs of numbers."""
+    """One finished run: its record, and what its last weights, or those of a `step`, do with a fixed sample of `size` pairs."""
 
-    def __init__(self, run: Run, size: int = 500):
-        self.run, self.size = run, size
+    def __init__(self, run: Run, size: int = 500, step: int | None = None):
+        self.run, self.size, self.step = run, size, step
         self.task: Task = run.task
         self.split: Split = run.split
         self.metrics: pd.DataFrame = run.metrics
-        self.last: pd.Series = run.metrics.loc[run.config.steps]
+        self.last: pd.Series = run.metrics.loc[run.config.steps if step is None else step]
 
     @cached_property
     def weights(self) -> Weights:
-        """The last weights."""
-        return self.run.weights()
+        """The last weights, or those of the step."""
+        return self.run.weights(*() if self.step is None else (self.step,))
 
     @cached_property
     def history(self) -> pd.DataFrame:

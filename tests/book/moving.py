@@ -3,9 +3,24 @@
 from browsing import show
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
+from torch import Generator
 
 from assign_add_lib import load_run
+from assign_add_lib.companions.reasoning.data import sample_graphs
+from assign_add_lib.companions.reasoning.seeds import ReasoningSeed
+from assign_add_lib.companions.reasoning.training import TOKENS_PASS
 from assign_add_lib.views import explorables
+
+
+def one_graph():
+    """The graph of sums of chapter 14."""
+    return sample_graphs(1, 8, Generator().manual_seed(12))
+
+
+def looped_networks():
+    """Its two networks."""
+    return {arm: ReasoningSeed(0).network(arm) for arm in TOKENS_PASS}
+
 
 # each element as a chapter shows it
 SHOWN = {
@@ -21,7 +36,10 @@ SHOWN = {
     "one-head": lambda _: explorables.one_head(),
     "is-it-new": explorables.is_it_new,
     "worlds-fell": lambda _: explorables.worlds_fell(),
+    "module-pairs": lambda _: explorables.module_pairs(),
+    "claim-board": lambda _: explorables.claim_board(),
     "one-step": lambda _: explorables.one_step(),
+    "sum-graph": lambda _: explorables.sum_graph(one_graph(), looped_networks()),
 }
 # what one acts on that, scrolled to from above or from below, lies behind something else, or has no answer beside it in sight
 OUT_OF_REACH = """

@@ -11,10 +11,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from assign_add_lib import Problem, load_run
+from assign_add_lib.companions.hypernetwork import tables
+from assign_add_lib.companions.hypernetwork.data import PAIRS, SUPPORTS
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.model import run
 from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.views.explorables.building import NEW, new_ways
+from assign_add_lib.views.explorables.composing import KINDS, TRAININGS
 from assign_add_lib.views.explorables.predicting import shares_by_world
 
 
@@ -98,6 +101,7 @@ def test_worlds_fall_where_the_shipped_table_has_them(browser, moving):
     worlds, table = shares_by_world(), pd.read_csv(shipped_file("laboratory.csv"))
     measured = table[table["rule"].str.startswith("right of ") & (table["world"] != "study")]
     assert [each["seeds"] for each in worlds] == measured[["seed-0", "seed-1", "seed-2"]].to_numpy().tolist()
+    assert [each["world"] for each in shares_by_world(("two-heads", "no-decay"))] == ["Two heads", "No weight decay"]
     alive(browser, moving, "worlds-fell")
     for world in worlds[:4]:
         assert texts(browser, ".question")[0].startswith(f"{world['world']}. ") and not verdict(browser)
@@ -112,3 +116,23 @@ def test_worlds_fall_where_the_shipped_table_has_them(browser, moving):
         assert f"Verdict: {world['verdict']}." in texts(browser, ".meant")[0]
         press(browser, "Next world")
     assert texts(browser, ".controls span")[-1].startswith(f"4 of {len(worlds)} worlds, ")
+
+
+def test_pairs_of_modules_score_what_the_shipped_table_has(browser, moving):
+    alive(browser, moving, "module-pairs")
+    table = tables.load_tables()["pairs"].mean(axis=1)
+    for support, training in TRAININGS.items():
+        press(browser, training)
+        cells = browser.find_elements(By.CSS_SELECTOR, "module-pairs .pair-cells button")
+        known = [each for each, cell in zip(PAIRS, cells, strict=True) if cell.get_attribute("class") == "mixed"]
+        assert known == [each for each in PAIRS if each in SUPPORTS[support]]
+        for place, pair in list(enumerate(PAIRS))[::5]:
+            cells[place].send_keys(Keys.ENTER)
+            words = "in training" if pair in known else "never mixed"
+            assert verdict(browser).startswith(f"{pair[0]} with {pair[1]}: {words}. ")
+            shown = dict(re.findall(r"(\w+) (\d+)%", verdict(browser)))
+            assert list(shown) == [KINDS[arm] for arm in tables.ARMS_OF[support]]
+            for arm, share in zip(tables.ARMS_OF[support], shown.values()):
+                assert int(share) == pytest.approx(100 * table[support, arm, f"{pair[0]} {pair[1]}"], abs=1.1)
+        marks = browser.find_elements(By.CSS_SELECTOR, "module-pairs .pair-scores :is(circle, rect, .of-mlp)")
+        assert len(marks) == 3 * len(tables.ARMS_OF[support])

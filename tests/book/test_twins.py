@@ -7,15 +7,12 @@ Every pair has a case here, which runs both on the same random inputs.  What dif
 import ast
 import importlib
 import inspect
-import math
 import pkgutil
 from collections import defaultdict
 from functools import cache
 from types import FunctionType
 
 import jupytext
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 from browsing import ROOT
@@ -98,20 +95,9 @@ def same_spectrum(ours, theirs):
         torch.testing.assert_close(ours(table), theirs(table))
 
 
-def same_interval(ours, theirs):
-    rng = np.random.default_rng(0)
-    for size in (1, 3, 10):
-        values = rng.normal(size=size)
-        values[1:][rng.random(size - 1) < 0.3] = math.inf
-        for given in (values.tolist(), pd.Series(values)):
-            assert tuple(ours(given)) == theirs(given)
-    assert tuple(ours(values, draws=50, seed=1)) == theirs(values, draws=50, seed=1)
-
-
 CASES = {  # chapter, name in the package -> a function that compares the two
     ("02_model", "model.forward"): same_forward,
     ("07_fourier", "analysis.fourier.spectrum"): same_spectrum,
-    ("12_scoreboard", "engine.scoreboard.median_interval"): same_interval,
 }
 
 

@@ -8,10 +8,11 @@ from assign_add_lib.task import STUDY
 NAMES = {"lookup": scores, "task": STUDY, "torch": torch}
 
 
-def by_attention(one, other):
-    """Another right answer to exercise 8.1: whether the attention is the same."""
-    future = torch.ones_like(one).triu(1).bool()
-    return torch.allclose(*(table.masked_fill(future, -torch.inf).softmax(1) for table in (one, other)), atol=1e-6, rtol=0)
+def by_attention(table):
+    """Another right answer to exercise 8.1: whether the last row gives every query the same attention."""
+    future = torch.ones_like(table).triu(1).bool()
+    both = (each.masked_fill(future, -torch.inf).softmax(1) for each in (table, table[-1:].expand_as(table)))
+    return torch.allclose(*both, atol=1e-6, rtol=0)
 
 
 def strongest(scores):
@@ -22,18 +23,19 @@ def strongest(scores):
 CHANGE, SHIFT = "return flat", "(was.logit() - now.logit())[:, None] * keys"
 
 MISTAKES = [
-    ("same_head", ("[seen].all()", "[-1][seen[-1]].all()"), "every query counts"),
-    ("same_head", ("1e-6)[seen].all()", "1e-6)[seen].double().mean() > 0.9"), "it should say False"),
-    ("same_head", lambda one, other: bool((strongest(one) == strongest(other)).all()), "it should say False"),
+    ("place_blind", ("[seen].all()", "[-2][seen[-2]].all()"), "it should say False"),
+    ("place_blind", ("table[-1]", "table[0]"), "anything in the future"),
+    ("place_blind", lambda table: bool((strongest(table) == strongest(table[-1:].expand_as(table))).all()), "should say"),
+    ("place_blind", lambda table: bool((table == table[-1]).all()), "which the softmax forgets"),
     (
         "with_directions",
         ("U, s, V = torch.linalg.svd(block)", "U, s, V = torch.linalg.svd(block + block.T)"),
         "the nearest is at",
     ),
     ("with_directions", ("(U[:, :r] * s[:r])", "U[:, :r]"), "the nearest is at"),
-    ("same_head", (".tril()", ""), "another future"),
-    ("same_head", ("difference - constant", "difference"), "the softmax forgets"),
-    ("same_head", ("1e-6", "3"), "it should say False"),
+    ("place_blind", (".tril()", ""), "anything in the future"),
+    ("place_blind", ("difference - constant", "difference"), "the softmax forgets"),
+    ("place_blind", ("1e-6", "3"), "it should say False"),
     ("separated", ("7 - gap", "8 - gap"), "position 8 should hold each number once"),
     ("separated", ("7 - gap", "6 - gap"), "should hold a letter"),
     ("separated", ("torch.arange(59)", "17"), "each number once"),
@@ -64,4 +66,4 @@ def asked_on_the_right(gap):
     return rows
 
 
-RIGHT = [("same_head", by_attention), ("separated", asked_on_the_right)]
+RIGHT = [("place_blind", by_attention), ("separated", asked_on_the_right)]

@@ -1,13 +1,15 @@
 """Answers to the exercises of chapter 12: mistakes, with words of what their check must say, and other right ones."""
 
-import copy
 import math
 
 import numpy as np
 
-from assign_add_lib.claims.study import SEEDS
+from assign_add_lib.analysis.phases import arrival
+from assign_add_lib.claims import study
+from assign_add_lib.claims.subjects import cosines
+from assign_add_lib.engine.scoreboard import Claim
 
-NAMES = {"np": np, "copy": copy, "SEEDS": SEEDS}
+NAMES = {"np": np, "math": math, "SEEDS": study.SEEDS, "arrival": arrival, "Claim": Claim, "cosines": cosines, "study": study}
 FIRST = "arrival(run.metrics[name], 0.95)", "next(iter(run.metrics.index[run.metrics[name] >= 0.95]), None)"
 SEEN = '("seed-42",)'
 
@@ -27,22 +29,18 @@ MISTAKES = [
     ("soon", ("claim, 9", "claim, ..."), "you expect it to hold"),
     ("soon", ("claim, 9", "claim, 10"), "9 runs are evidence"),
     ("soon", ("claim, 9", "claim"), "two things"),
-    ("lower_rank", ("0.025", "0.05"), "2.5% at each end"),
-    ("lower_rank", ("return next", "return -1 + next"), "count from 1"),
-    ("lower_rank", ("(n + 1) // 2", "(n + 1) // 2 + 1", "025", "025 or k == n"), "draws among the k smallest are enough"),
-    ("lower_rank", lambda n: 2, "which is too"),
-    ("lower_rank", lambda n: math.ceil(0.025 * n), "a quantile of the values"),
     ("least_share", lambda held, runs: held / runs, "the least share is"),
     ("least_share", ("range(held,", "range(held + 1,"), "the least share is"),
     ("least_share", ("return low", "return low if held else 0.05"), "none or more is certain"),
-    ("as_of", ("Subject(run.run, run.size)", "run"), "has changed"),
-    ("as_of", ("Subject(run.run, run.size)", "copy.copy(run)"), "came along"),
-    ("as_of", ("earlier.last = run.metrics.loc[step]", "pass"), "is not the row of step"),
-    ("as_of", ("run.metrics.loc[step]", "run.metrics.iloc[-1]"), "is not the row of step"),
-    ("as_of", ("weights(step)", "weights(50)"), "they should be those at step"),
-    ("as_of", ("run.size", "500"), "as large as the run's"),
+    ("shared", ("level=0.9", "level=0.8"), "untrained has 0.849, so by your level of 0.8 the claim holds where it should fail"),
+    ("shared", ("level=0.9", "level=0.99"), "fails where it should hold"),
+    ("shared", ("level=0.9", "level=..."), "is no number yet"),
+    ("shared", (SEEN, "()"), "it counts as evidence"),
+    ("shared", ("(looked_up - other)", "(typed - other)", "1 - (", "(", "level=0.9", "level=0.01"), "holds where it should fail"),
+    ("shared", lambda: 0.9, "one `Claim`"),
 ]
 RIGHT = [
     ("soon", ("level=800", "level=2000", "claim, 9", "claim, 7")),
+    ("shared", ("level=0.9", "level=0.86")),
     ("soon", ("level=800", "level=np.int64(800)", "claim, 9", "[claim, np.int64(9)]")),
 ]

@@ -2,12 +2,11 @@
 
 import torch
 
-from assign_add_lib.companions.hypernetwork.analysis import fitted_codes
 from assign_add_lib.companions.hypernetwork.seeds import ArmSeed
 
 
 def both_answered(relu):
-    """An answer to exercise 15.5 that subtracts whole answers, with some way to cut them at 0."""
+    """An answer to exercise 15.1 that subtracts whole answers, with some way to cut them at 0."""
 
     def gap(modules, readout, z, x):
         def answered(code):
@@ -24,8 +23,6 @@ def trained(x, y):
     return ArmSeed(0).run("hypernetwork").network().code((x, y))
 
 
-NAMES = {"search_code": fitted_codes}  # the chapter's own has the same arguments
-SHARE = "(best - written) / (1 - written)"
 ALL_EIGHT = (
     *("nn.functional.one_hot(pairs, 8).float()", "torch.eye(8)[None]"),
     *("torch.full((28, 2)", "torch.full((1, 8)", "expand(28", "expand(1"),
@@ -36,10 +33,6 @@ MISTAKES = [
     ("few_examples", lambda executor, x, y: torch.full((8,), 0.75 / 4), "use that a task has one or two"),
     ("gap", both_answered(lambda each: each * (each > 0)), "leave out the half"),
     ("gap", both_answered(lambda each: (each + each.abs()) / 2), "leave out the half"),
-    ("encoder_share", (SHARE, "(best - written)"), "the gain in R²"),
-    ("encoder_share", (SHARE, "(1 - best) / (1 - written)"), "what is left"),
-    ("encoder_share", ("*others", "*tasks.context"), "what the sixteen examples give"),
-    ("encoder_share", ("*others", "x, y"), "what the questions themselves give"),
     ("features", lambda x, y: (y.mT @ x).flatten(1) / 16, "no more than the products"),
     ("features", ("products, torch", "torch"), "add what slopes cannot hold"),
     ("features", lambda x, y: torch.cat([x, y], 2).flatten(1), "the examples are a set"),
@@ -55,7 +48,7 @@ MISTAKES = [
     ("few_examples", lambda executor, x, y: torch.zeros(4), "the code has shape (4,)"),
     ("gap", ("(mixed - apart)", "(apart - mixed)"), "the sign is turned"),
     ("gap", ("readout.T / 2", "readout.T"), "the half is missing"),
-    ("gap", (" / math.sqrt(2)", ""), "divided by the root of 2"),
+    ("gap", (" / 2**0.5", ""), "divided by the root of 2"),
     ("gap", both_answered(torch.relu), "leave out the half"),
     ("gap", both_answered(lambda each: each.clamp(min=0)), "leave out the half"),
     ("gap", lambda modules, readout, z, x: torch.zeros(len(x), 2), "differs from the true one"),
@@ -63,7 +56,7 @@ MISTAKES = [
 
 
 def by_maximum(modules, readout, z, x):
-    """Another right answer to exercise 15.5: the absolute value as the larger of two."""
+    """Another right answer to exercise 15.1: the absolute value as the larger of two."""
     u = torch.einsum("mui,ni->mnu", modules, x) / 2**0.5
     size = [torch.maximum(each, -each) for each in (torch.einsum("m,mnu->nu", z, u), u)]
     return (size[0] - torch.einsum("m,mnu->nu", z, size[1])) @ readout.T / 2

@@ -23,7 +23,7 @@ TRIES = 3  # cells that may end the process before the notebook is given up
 
 # These checks get functions or claims back, which is more than data.  So they run in the student's process, where a notebook
 # that sets out to could forge their verdict.
-NEAR = frozenset({"soon", "as_of"})
+NEAR = frozenset({"soon", "shared"})
 
 
 @dataclass

@@ -13,7 +13,7 @@ from ...engine import tidy
 from ...engine.manifest import shipped_file
 from ...engine.tidy import Numbers, Table
 from .analysis import bent_codes, beyond, blends, fitted_codes, kernel_answers, probe, streams, to_latent
-from .data import CONTEXT, HELD_OUT, INPUTS, MODULES, SUPPORTS, Tasks, Teacher, execute, mix
+from .data import CONTEXT, HELD_OUT, INPUTS, MODULES, PAIRS, SUPPORTS, Tasks, Teacher, execute, mix
 from .model import ARMS
 from .seeds import SEEDS, ArmSeed
 from .training import answers, r_squared, r_squared_of
@@ -23,6 +23,10 @@ ASKED, SCORED = 256, 128  # answers of a network that a code or a sum is fitted 
 PROBED = ("in distribution", "held-out pairs")  # the tasks on which a probe is scored
 HALF_RIGHT = (0.7, 0.8)  # R^2 of the tasks on which errors of equal size are compared
 FITTED = ("vanilla", "hypernetwork", "mlp", "told MLP", "blend")  # to whose answers a code and a sum are fitted
+ARMS_OF = {
+    "connected": ("hypernetwork", "vanilla", "mlp"),
+    "disconnected": ("hypernetwork", "vanilla"),
+}  # by support, on every pair
 # on held-out pairs also to these
 MORE_FITTED = ("fairest blend", "bent mixer", "0.6 kernel, 0.4 bent", "0.4 kernel, 0.6 bent", "kernel regression")
 
@@ -189,6 +193,57 @@ def lasting(encoder: Encoder, z: Tensor, draws: int = 32) -> tuple[Tensor, float
     return mean, (changing / off.square().mean(1).sum()).item()
 
 
+def pairs(seed: ArmSeed, n: int = 100) -> Numbers:
+    """Mean R^2 of the arms on n tasks of every pair of modules, such as "2 5", by the support that they were trained on."""
+    table = {}
+    for place, pair in enumerate(PAIRS):
+        generator = torch.Generator().manual_seed(6_000_000 + 100 * seed.seed + place)
+        tasks = seed.teacher.sample([pair], n, generator, queries=32)
+        for support, arms in ARMS_OF.items():
+            for arm in arms:
+                answered = answers(seed.run(arm, support).network(), tasks)
+                table[support, arm, "{} {}".format(*pair)] = r_squared(answered, tasks.queries[1]).mean()
+    return table
+
+
+def swapped(seed: ArmSeed, n: int = 400) -> Numbers:
+    """Mean R^2 of the executors that were trained with the true code, on n tasks: with this, and with what an encoder writes.
+
+    It is that of the hypernetwork arm, read in the basis of z.
+    """
+    encoder, table = Encoder(seed), {}
+    for where, support in zip(PROBED, ("connected", None)):
+        tasks = seed.tasks(support, n)
+        asked, true = tasks.queries
+        for arm in ("hypernetwork", "mlp"):
+            executor = seed.run(arm, given_code=True).network()
+            for name, code in (("true", tasks.z), ("written", encoder.read(tasks.context))):
+                table[arm, name, where] = r_squared(executor(code, asked), true).mean()
+    return table
+
+
+def gaps(seed: ArmSeed, n: int = 400) -> Numbers:
+    """Of the hypernetworks that were told the code, on n held-out pairs: what their mixtures are beyond sums of answers.
+
+    As a share of the teacher's, the slope of the one on the other; R^2 of these sums against the teacher's; and how alike the two
+    halves of the modules use the hidden units: the correlation of each unit's mean length in them, times that of its readout.
+    """
+    tasks, table = seed.tasks(None, n), {}
+    asked, true = tasks.queries
+    summed = fairest(seed.teacher, tasks)
+    for support in SUPPORTS:
+        network = seed.run("hypernetwork", support, given_code=True).network()
+        own = sum(network(tasks.z * one, asked) for one in torch.eye(MODULES))
+        gap, right = network(tasks.z, asked) - own, true - summed
+        used = network.modules_.norm(dim=2) * network.readout.norm(dim=0)
+        table |= {
+            (support, "gap, share of the teacher's"): (gap * right).sum() / right.square().sum(),
+            (support, "R² of the sums"): r_squared(own, summed).mean(),
+            (support, "units used alike"): torch.corrcoef(torch.stack([half.mean(0) for half in used.chunk(2)]))[0, 1],
+        }
+    return table
+
+
 def mean_of_pairs(off: Tensor, z: Tensor) -> Tensor:
     """The mean of errors (task, MODULES) over all tasks of the same pair, for each task."""
     pair = (z > 0).float() @ 2.0 ** torch.arange(MODULES)  # a number for each pair
@@ -265,6 +320,9 @@ TABLES = {
     "best_codes": Table(("arm", "measure"), best_codes),
     "unstructured": Table(("code",), unstructured),
     "written": Table(("measure",), written),
+    "pairs": Table(("support", "arm", "pair"), pairs),
+    "swapped": Table(("executor", "code", "tasks"), swapped),
+    "gaps": Table(("support", "measure"), gaps),
     "probes": Table(("arm", "state", "place", "depth", "tasks"), probes),
     "probes_of_answers": Table(("source", "tasks"), probes_of_answers),
 }

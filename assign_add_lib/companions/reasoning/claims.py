@@ -8,7 +8,7 @@ What chapter 14 found inside the arms of seed 0 are claims too: their levels wer
 
 Six rows of the paper's were withdrawn once all was measured, since they would have been decided by nothing: five compare how
 far arms carry that did not learn the size of training, and one asks for shares of variances that are next to nothing.  The
-chapter names them.  The row about waves had two other numbers: a table of all sums would have met the first, and the null
+evidence names them.  The row about waves had two other numbers: a table of all sums would have met the first, and the null
 of the second took away more than the waves do.
 """
 
@@ -22,7 +22,7 @@ from .training import TOKENS_PASS
 
 SOURCE = "reasoning"
 GROUP, PAPER, OURS = "Reasoning in a loop", "2510.14095", "chapter 14"
-FULL = "The full runs"
+FULL, WRONG, INSIDE = "Count: one ingredient after another", "Break it again: a wrong value", "Inside one round"
 SEEN = ("seed-0",)  # where chapter 14 found what is claimed of the others
 ALL = ("seed-0", "seed-1", "seed-2")  # known when the level was set: a count
 MOST = 0.9  # heads carry all operands if they move all of them in so many graphs, none if the sum stays in so many
@@ -142,52 +142,52 @@ CLAIMS: tuple[Claim, ...] = (
         "share of graphs of 12 nodes solved, chain arm", _solved("chain", 1), 0.9, FULL, theirs="0.969"),
     _ours("it stays solved", "A solved graph stays solved when the discrete loop goes on.",
         "share of nodes right 16 iterations after the depth, less that at the depth, corrected arm",
-        lambda seed: seed["by_iteration"]["corrected", 16] - seed["by_iteration"]["corrected", 0], -0.01, "Round by round"),
+        lambda seed: seed["by_iteration"]["corrected", 16] - seed["by_iteration"]["corrected", 0], -0.01, WRONG),
     _ours("wrong values are mended", "The corrected arm recovers, over the rounds that follow, from wrong values at one of them.",
         "share of nodes right 8 iterations after 20% of the values were made wrong",
-        lambda seed: seed["recovery"]["corrected", 20, 8], 0.98, "Wrong values"),
+        lambda seed: seed["recovery"]["corrected", 20, 8], 0.98, WRONG),
     _theirs("values move in layer 2", "Layer 2 retrieves values: its OV map amplifies that factor.",
         "root mean square gain of the values' embeddings over the names', in the head that moves most of them, corrected arm",
-        lambda seed: _amplified(seed, "corrected"), 2.0, "What heads pass on"),
+        lambda seed: _amplified(seed, "corrected"), 2.0, INSIDE),
     _theirs("values move in layer 2, discrete arm", "The same in the arm that is not trained on wrong values.",
-        "the same gain, discrete arm", lambda seed: _amplified(seed, "discrete"), 2.0, "What heads pass on", seen=ALL),
+        "the same gain, discrete arm", lambda seed: _amplified(seed, "discrete"), 2.0, INSIDE, seen=ALL),
     _theirs("the MLP adds in waves", "The last MLP adds in the frequency domain.",
         "sums of two right with three frequencies, less those where as much goes in another form, the lower of both arms",
-        _of_both(_in_waves), 0.2, "Adding, in waves?", seen=ALL),
+        _of_both(_in_waves), 0.2, INSIDE, seen=ALL),
     _found("layer 1 looks up at the operands", "Layer 1 brings an operand's number to the operand's own token.",
         "least share of sums that follow an operand as layer 1 is exchanged there, over both arms",
-        _of_both(_followed), 0.9, "Inside"),
+        _of_both(_followed), 0.9, INSIDE),
     _found("and not at the sum", "At the sum it moves no number.",
         "share of sums that stay as layer 1 is exchanged at the sum, the lower of both arms",
-        _of_both(lambda seed, arm: seed["exchanges"][arm, 1, 4, "all", "none"]), 0.95, "Inside"),
+        _of_both(lambda seed, arm: seed["exchanges"][arm, 1, 4, "all", "none"]), 0.95, INSIDE),
     _found("two heads of layer 2 collect", "Two heads of layer 2 carry all operands.",
         "heads of the smallest group of layer 2 that moves all operands in 0.9 of the graphs, the higher of both arms",
-        _of_both(lambda seed, arm: collecting(seed, arm)[0], max), 2, "A head for each operand?", at_most=True),
+        _of_both(lambda seed, arm: collecting(seed, arm)[0], max), 2, INSIDE, at_most=True),
     _found("no head for each operand", "No head of layer 2 has one operand of its own.",
         "largest share of sums in which one head exchanged moves one operand alone, the higher of both arms",
-        _of_both(_of_its_own, max), 0.5, "A head for each operand?", at_most=True),
+        _of_both(_of_its_own, max), 0.5, INSIDE, at_most=True),
     _found("the discrete arm takes the operand's own",
         "In the discrete arm the sum takes an older operand's number from the operand's own token.",
         "share of sums that move as it is changed there alone",
-        lambda seed: moved_at(seed, "discrete")["operand"], 0.8, "Which token is read?"),
+        lambda seed: moved_at(seed, "discrete")["operand"], 0.8, WRONG),
     _found("the corrected arm takes the one that differs",
         "In the corrected arm it takes the number that differs from the operand's own.",
         "least of the shares that move as definition, or mentions, alone are changed, and that stay as the operand's own is",
-        _differing, 0.9, "Which token is read?"),
+        _differing, 0.9, WRONG),
     _found("large shares of nothing", "At the sum the heads of layer 1 vary with the operands next to not at all.",
         "largest variance in layer 1, of the largest in layer 2, the higher of both arms",
-        _of_both(_small, max), 0.01, "A share of variance, its null, and its size", at_most=True),
+        _of_both(_small, max), 0.01, INSIDE, at_most=True),
     _found("a head counts", "A head of layer 2 that carries no number tells how many operands there are.",
         "least share of sums right as such a head is shifted to another count, the higher of both arms",
-        _of_both(_counting, max), 0.5, "Heads that count", at_most=True),
+        _of_both(_counting, max), 0.5, INSIDE, at_most=True),
     _found("neurons follow waves", "Single neurons of the last MLP follow single waves.",
         "share of variance at the best frequency, the median neuron, less the same relabelled, the lower of both arms",
-        _of_both(_best_frequency), 0.15, "Adding, in waves?"),
+        _of_both(_best_frequency), 0.15, INSIDE),
     _found("three frequencies suffice", "Three of the five frequencies carry nearly all sums of two.",
         "share of sums of two right with three frequencies, the lower of both arms",
-        _of_both(lambda seed, arm: seed["largest_frequencies"][arm, 3, "right"]), 0.9, "Adding, in waves?"),
+        _of_both(lambda seed, arm: seed["largest_frequencies"][arm, 3, "right"]), 0.9, INSIDE),
     _found("the discrete arm keeps what it holds", "A wrong value stays in the discrete arm.",
         "largest change, in eight rounds, of the share of nodes right after some were made wrong",
-        _kept, 0.01, "Wrong values", at_most=True),
+        _kept, 0.01, WRONG, at_most=True),
 )
 # fmt: on

@@ -28,6 +28,9 @@ MODULES = {
     "one-head": ("elements", "network", "shelf", "explorable", "one_head"),
     "is-it-new": ("elements", "chance", "network", "problem", "shelf", "explorable", "field", "is_it_new"),
     "worlds-fell": ("elements", "network", "shelf", "explorable", "worlds_fell"),
+    "sum-graph": ("elements", "network", "shelf", "explorable", "sum_graph"),
+    "module-pairs": ("elements", "network", "shelf", "explorable", "module_pairs"),
+    "claim-board": ("elements", "network", "shelf", "explorable", "claims"),
     "one-step": ("elements", "network", "shelf", "explorable", "one_step"),
 }
 

@@ -1,7 +1,8 @@
 """Figures that more than one chapter draws, or that are long to draw: by part of the book, over one style."""
 
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
-from .elsewhere import ANSWER_LOOKS, computation_graph, one_round, share_panels
+from .elsewhere import computation_graph, graph_places, one_round
+from .judging import claim_rows, level_line
 from .learn import block_matrix, held, vote_grids
 from .moving import (
     badges,
@@ -15,6 +16,7 @@ from .moving import (
     growth,
     head,
     look_up_peak,
+    module_pairs,
     pairs,
     turn_and_vote,
     wall,
@@ -47,4 +49,4 @@ from .style import (
     spread,
     use_style,
 )
-from .theorem import entries_by_step, outcomes_by_step, peaks, update_blocks
+from .theorem import entries_by_step, outcomes_by_step, update_blocks

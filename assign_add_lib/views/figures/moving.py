@@ -1,5 +1,6 @@
 """Still pictures of the things to move: what a page shows on paper, and until scripts run."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -11,9 +12,10 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
+from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
-from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, LAYER_COLOURS, VERMILION, WIDTH, legible, name_cells, role
+from .style import BLUE, GREEN, GREY, INK, KIND_COLOURS, LAYER_COLOURS, PALE, VERMILION, WIDTH, legible, name_cells, role
 
 
 def clocks(N: int, ks: Sequence[int], x: int, y: int) -> Figure:
@@ -285,4 +287,23 @@ def fallen(seeds: Sequence[float], untrained: float, level: float, least: bool) 
     axes.plot(untrained, 0, "|", color=INK, ms=14)
     axes.plot(seeds, [0] * len(seeds), "o", color=VERMILION, ms=9, alpha=0.7)
     axes.set(xlim=(-0.02, 1.02), ylim=(-1, 1), yticks=[], xticks=[0, 0.5, 1], xlabel="share of right answers")
+    return figure
+
+
+def module_pairs(trained: Sequence[tuple[int, int]], scores: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw all pairs of eight modules as cells, filled where trained; beside them, of one pair, the scores of each kind."""
+    figure, (cells, lines) = plt.subplots(1, 2, figsize=(WIDTH, 2.4), width_ratios=(1, 1.5))
+    for one, other in itertools.combinations(range(8), 2):
+        known = (one, other) in trained
+        place = (other - 0.4, one - 0.4)
+        cells.add_patch(
+            plt.Rectangle(place, 0.8, 0.8, facecolor=PALE if known else "none", edgecolor=INK, ls="-" if known else ":")
+        )
+        cells.text(other, one, "" if known else "?", ha="center", va="center")
+    cells.set(xlim=(0.5, 7.5), ylim=(6.5, -0.5), xticks=range(1, 8), yticks=range(7), aspect="equal")
+    for row, (mark, shares) in enumerate(zip("os^", scores.values())):
+        lines.plot(shares, [row] * len(shares), mark, color=(BLUE, VERMILION, GREEN)[row], ms=7)
+    lines.set(xlim=(0, 1.02), ylim=(len(scores) - 0.5, -0.5), xlabel="score")
+    lines.set_yticks(range(len(scores)), scores)
+    lines.xaxis.set_major_formatter(PercentFormatter(1))
     return figure

@@ -1,0 +1,82 @@
+"""Claims to judge: the rows of the scoreboard about runs, and a level to move."""
+
+import math
+
+from IPython.display import HTML
+
+from ...claims import study
+from ...engine.scoreboard import load_board
+from .. import figures
+from .element import explorable
+
+GROUPS = {  # the verdicts under each heading
+    "held in all": ("held in all", "held once"),
+    "held in most": ("held in most",),
+    "not held": ("not held", "failed once"),
+    "count only": ("count only",),
+}
+MEASURED = {  # in words what the measures of chapter 11 are called
+    "attn_l1_equal_to_operands": "share of problems in which its two largest weights are there",
+    "attn_l1_num_to_prev": "share of assigned numbers",
+    "attn_l2_equal_to_values": "share of problems in which its two largest weights are there",
+    "qk1_num_to_prev_var, share of 11 rows": "share of the positions 1 to 11",
+    "qk2_ov1_var_identity, share of 12 rows": "share of the 12 names",
+    "ov2_mlp2_accuracy, all 3481 pairs": "share of all 3481 pairs",
+}
+
+
+def claim_board(
+    chosen: str = "no position table",
+    alone: bool = False,
+    caption: str = "A row is a claim, a mark a run: a dot where it holds, a cross where not, in grey where the value was known "
+    "when the level was set.",
+) -> HTML:
+    """The claims about runs as rows of ten marks, by verdict; of the chosen one, or of this `alone`, the values and a level."""
+    claims = rows()
+    one = next(each for each in claims if each["name"] == chosen)
+    sign, own = "at least" if one["least"] else "at most", one["values"]
+    told = f"{one['statement']} Asked for: {sign} {one['level']:g}. The runs have {', '.join(map(_told, own))}."
+    if alone:
+        return explorable("claim-board", figures.level_line(one), told, caption, data=_data([one]), chosen=chosen, alone="yes")
+    board = load_board()["verdict"]
+    sides = {
+        words: {
+            name: [each for each in claims if each["study"] == study and board[each["name"]] in verdicts]
+            for name, verdicts in GROUPS.items()
+        }
+        for words, study in (("The study's", True), ("This book's", False))
+    }
+    counts = (f"{words}: {', '.join(f'{len(rows)} {name}' for name, rows in groups.items())}" for words, groups in sides.items())
+    alt = f"Claims as rows of ten marks. {'. '.join(counts)}."
+    return explorable("claim-board", figures.claim_rows(sides), alt, caption, data=_data(claims), chosen=chosen)
+
+
+def rows() -> list[dict]:
+    """The claims about runs as the page is handed them: a value is a number, `never`, `nothing`, or None for a run not asked."""
+    board, found = load_board(), []
+    for claim in study.claims_of("runs", study.CHECKPOINTS):
+        asked = study.SEEDS if claim.of == "runs" else ("seed-0", "seed-42")
+        values = board.loc[claim.name]
+        found.append({
+            "name": claim.name,
+            "study": not claim.origin.startswith("chapter"),
+            "statement": claim.statement,
+            "measured": MEASURED.get(claim.measured, claim.measured),
+            "level": claim.level,
+            "least": not claim.at_most,
+            "values": [_handed(float(values[name])) if name in asked else None for name in study.SEEDS],
+            "seen": [place for place, name in enumerate(study.SEEDS) if name in claim.seen],
+        })  # fmt: skip
+    return found
+
+
+def _data(claims: list[dict]) -> dict:
+    return {"seeds": [name.replace("-", " ") for name in study.SEEDS], "claims": claims}
+
+
+def _handed(value: float) -> float | str:
+    return "nothing" if math.isnan(value) else "never" if math.isinf(value) else value
+
+
+def _told(value: float | str | None) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else value or "no value"

@@ -1,0 +1,61 @@
+"""The board of claims: what it says of a claim at a level is what the package says, also where the level is moved."""
+
+from dataclasses import replace
+
+import pandas as pd
+from moving import alive, verdict
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from assign_add_lib.claims import study
+from assign_add_lib.engine.scoreboard import judged, load_board
+from assign_add_lib.views.explorables.judging import GROUPS, rows
+
+CLAIMS = {claim.name: claim for claim in study.claims_of("runs", study.CHECKPOINTS)}
+
+
+def values(claim):
+    asked = study.SEEDS if claim.of == "runs" else ("seed-0", "seed-42")
+    return load_board().loc[claim.name, list(asked)].astype(float)
+
+
+def said(claim, level):
+    held, of, words = judged(replace(claim, level=level), values(claim))
+    return f": in {held} of {of}, {words}."
+
+
+def test_rows_stand_under_their_verdicts_and_say_them(browser, moving):
+    alive(browser, moving, "claim-board")
+    groups = browser.find_elements(By.CSS_SELECTOR, "claim-board .group")
+    board, shown = load_board()["verdict"], []
+    for group, (study_s, name) in zip(groups, ((whose, name) for whose in (True, False) for name in GROUPS), strict=True):
+        buttons = group.find_elements(By.TAG_NAME, "button")
+        assert group.find_element(By.TAG_NAME, "p").text == f"{name}: {len(buttons)}"
+        for button in buttons:
+            claim, words = button.get_attribute("aria-label").split(": ")
+            assert words == board[claim] in GROUPS[name] and CLAIMS[claim].origin.startswith("chapter") != study_s
+            shown.append(claim)
+    assert sorted(shown) == sorted(CLAIMS)
+    for name in ("adder alone", "routing plateaus", "operands read before", "interchange, asked", "F5a, margin"):
+        claim = CLAIMS[name]
+        browser.find_element(By.CSS_SELECTOR, f"claim-board button[title='{claim.name}']").send_keys(Keys.ENTER)
+        assert verdict(browser).endswith(said(claim, claim.level))
+
+
+def test_a_level_that_is_moved_has_the_verdict_of_the_rule(browser, moving):
+    alive(browser, moving, "claim-board")
+    assert [each["name"] for each in rows()] == list(CLAIMS)
+    move = """const board = document.querySelector("claim-board"), input = board.querySelector("input");
+              input.value = arguments[0]; input.dispatchEvent(new Event("input"));
+              return Number(board.querySelector("output").textContent);"""
+    for name in ("0-var solved first", "identity with the spike", "interchange, elsewhere", "two spikes"):
+        claim, button = CLAIMS[name], browser.find_element(By.CSS_SELECTOR, f"claim-board button[title='{name}']")
+        button.send_keys(Keys.ENTER)
+        home = browser.execute_script("return document.querySelector('claim-board').home")
+        for at in (0, 60, 100, 140, 200, 240):
+            level = browser.execute_script(move, at)
+            if abs(values(claim) - level).min() > 1e-9 or pd.isna(values(claim)).all():
+                moved = " The level was moved after the look." * (at != home)
+                assert verdict(browser).endswith(said(claim, level) + moved), (name, level)
+        browser.find_element(By.XPATH, "//claim-board//button[text()='The level that was set']").send_keys(Keys.ENTER)
+        assert verdict(browser).endswith(said(claim, claim.level))
