@@ -101,20 +101,6 @@ def test_a_round_of_the_loop_joins_what_is_read_to_what_reads():
     assert arrows == {(4, 4), (2, 6), (4, 8), (5, 8), (6, 8)}  # from the token that is read
 
 
-def test_panels_of_shares_have_their_curves_and_one_key():
-    rises, falls = pd.Series([0.1, 0.4, 0.9], [0, 5, 10]), pd.Series([0.8, 0.2], [2, 4])
-    look = figures.ANSWER_LOOKS["plain"]
-    one, two = [("plain", rises, look), ("plain", falls, look), ("memory", falls, {"ls": ":"})], [("plain", falls, look)]
-    figure = figures.share_panels({"one": one, "two": two}, "examples", rows=2)
-    first, second = figure.axes
-    assert [axes.get_title(loc="left") or axes.get_title() for axes in (first, second)] == ["one", "two"]
-    assert [len(axes.lines) for axes in (first, second)] == [3, 1] and first.get_ylim() == second.get_ylim() == (0, 1.03)
-    assert first.lines[0].get_xydata().tolist() == [[0, 0.1], [5, 0.4], [10, 0.9]]
-    assert first.lines[0].get_marker() == "s" and first.lines[2].get_linestyle() == ":"
-    assert key(figure) == ["plain", "memory"]
-    assert second.get_xlabel() == "examples" and first.get_ylabel() == "share right"
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_arrows_of_a_graph_pass_by_the_nodes_between(seed):
     """Each arrow ends at the rims of its two nodes, and stays clear of all others."""

@@ -94,49 +94,12 @@ def test_outcomes_name_what_followed_by_the_causal_model():
     assert analysis.outcomes(other.answers[:, -1], base, other, 1) == {"c z": 0, "c z'": 1}
 
 
-@pytest.mark.parametrize("p, names", [(5, [0, 3, 1, 2, 4]), (7, [0, 1, 2, 3, 4, 5, 6])])
-def test_groups_hold_what_is_multiples_of_one_another(p, names):
-    every, names = analysis.triples(p), torch.tensor(names)
-    assert len({*map(tuple, every.tolist())}) == len(every) == p * (p * p - 1) and (every[:, :2] != 0).any(1).all()
-    group = dict(zip(map(tuple, every.tolist()), analysis.multiples(every, names).tolist()))
-    assert len(set(group.values())) == p * (p + 1)
-    back = names.argsort()
-    for one in every[::p]:
-        alike = {tuple(back[c * names[one] % p].tolist()) for c in range(1, p)}
-        assert {each for each in group if group[each] == group[tuple(one.tolist())]} == alike
-
-
-def test_variance_between_groups_is_what_means_explain():
-    values, groups = torch.randn(2, 30, 3, generator=rng(6)), torch.randint(4, (30,), generator=rng(7))
-    explained = torch.stack([values[:, groups == group].mean(1) for group in groups], 1)
-    left, whole = ((values - each).square().sum((1, 2)) for each in (explained, values.mean(1, keepdim=True)))
-    assert analysis.between(values, groups) == pytest.approx((1 - left / whole).mean().item(), abs=1e-5)
-
-
-def test_the_stream_at_an_example_is_that_of_its_row():
-    net, rows, every = network(), some_rows(3, shots=2), analysis.triples(7)
-    found = analysis.after_rows(net, rows, every)
-    assert found.shape == (3, 3, len(every), 16)
-    for row, example in ((0, 5), (2, 300)):
-        streams = analysis.streams(net, torch.cat([rows.tokens[row], every[example]])[None])
-        torch.testing.assert_close(found[:, row, example], torch.stack(streams)[:, 0, -1])
-
-
 def test_means_over_inputs_are_those_of_a_loop():
     rows, outputs = some_rows(400, seed=5), torch.randn(400, 3, generator=rng(0))
     found = analysis.over_inputs(outputs, rows)
     for x, y in all_pairs(7).tolist():
         mean = outputs[(rows.inputs[:, -1] == torch.tensor([x, y])).all(1)].mean(0)
         torch.testing.assert_close(found[x, y], mean, equal_nan=True)
-
-
-@pytest.mark.parametrize("group, frequency", [("sums", 1), ("sums", 3), ("products", 1), ("products", 3)])
-def test_waves_find_the_frequency_that_was_put_in(group, frequency):
-    turn, n = (torch.arange(7), 7) if group == "sums" else (logarithms(7), 6)
-    angle = 2 * torch.pi * frequency * turn / n
-    table = torch.stack([angle.cos(), 2 * angle.sin(), torch.ones(7)], 1)
-    shares = analysis.waves(table, group)
-    assert len(shares) == 3 and shares.sum() == pytest.approx(1) and shares[frequency - 1] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("one, two", [(1, 2), (0, 3), (3, 3), (4, 0)])

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from ..companions.rules.analysis import answering
 from ..companions.rules.data import Rows, draw_rows, draw_where, lines_known, unmatched
-from ..companions.rules.model import rotary
-from ..companions.rules.solvers import expected_ratio_matching
 from ..companions.rules.training import load_rules
 from .common import as_parts, as_tensor, expect, expect_number, foretold, hint
 
@@ -41,50 +39,6 @@ def known(answer) -> None:
             expect(not missing, f"{told} {missing[:1]} is fixed, too{why}")
 
 
-def _matching(shown: Tensor, k: int, guess: bool = True, origin: float = 1.0, itself: bool = True) -> float:
-    """The expected share of right answers after k examples, by counting; or as some mistakes have it."""
-    p, pairs = len(shown), [tuple(pair) for pair in shown.nonzero().tolist()]
-    total = 0.0
-    for question in pairs:
-        fits = sum(any((c * x % p, c * y % p) == question for c in range(1, p)) for x, y in pairs)
-        unmatched = (1 - (fits if itself else fits - 1) / len(pairs)) ** k
-        total += origin if question == (0, 0) else 1 - unmatched + guess * unmatched / p
-    return total / len(pairs)
-
-
-def expected(answer) -> None:
-    """Exercise 16.2: `answer(shown, k)` is how often ratio matching is right where all inputs are among those shown (p, p)."""
-    alone = "the question's own input may be among the examples, and is a match, by the factor 1"
-    for p in (5, 7):
-        shown = torch.rand(p, p) < 0.6
-        shown[0, 0] = shown[1, 1] = True
-        for k in (0, 1, 4, 15):
-            wrong = {
-                "that is the formula for all inputs": expected_ratio_matching(p, k),
-                "without a match a guess is right at times": _matching(shown, k, guess=False),
-                "the origin is always answered by 0": _matching(shown, k, origin=1 / p),
-                alone: _matching(shown, k, itself=False),
-            }
-            case = f"{p = }, {shown.sum()} inputs and {k} examples"
-            expect_number(answer(shown.clone(), k), _matching(shown, k), case, "counting gives", wrong=wrong)
-
-
-def looks_back(answer) -> None:
-    """Exercise 16.3: `answer(distance, d)` are a query and a key, such that the best key stands that many places back."""
-    places = torch.arange(60)
-    for d, distance in product((8, 16, 24), (0, 1, 2, 7, 20)):
-        vectors = f"query and key should be vectors of {d} numbers"
-        both = [as_tensor(each, None).float() for each in as_parts(answer(distance, d), 2, vectors)]
-        expect(all(each.shape == (d,) for each in both), vectors)
-        query, key = (rotary(each.expand(60, -1), places) for each in both)
-        scores = query @ key.T
-        back = places - scores.masked_fill(places > places[:, None], -torch.inf).argmax(1)
-        ahead = (scores.argmax(1) - places)[: 60 - distance]
-        why = hint(both, {"it looks ahead: turn the other way": distance > 0 and bool((ahead == distance).all())})
-        words = f"{d} numbers, {distance} back: at place 59 the best key stands {back[-1]} back{why}"
-        expect((back[distance:] == distance).all(), words)
-
-
 def _shares(p: int) -> list[float]:
     """How often the next answer of a line's inputs, each of them once, is told by those before: counted over all orders."""
     right = [0.0] * (p - 1)
@@ -97,8 +51,9 @@ def _shares(p: int) -> list[float]:
     return right
 
 
+@foretold("how often the last question is right, in percent", 100)
 def without_ratios(answer) -> None:
-    """Exercise 16.4: `answer(p)` are the shares right at each question of a line whose inputs come once each."""
+    """Exercise 16.2: `answer(p)` are the shares right at each question of a line whose inputs come once each."""
     for p in (5, 7):
         words = f"modulo {p} a line has {p - 1} inputs besides the origin; give a share for each"
         shares = as_parts(answer(p), p - 1, words)
@@ -129,7 +84,7 @@ def _rows() -> tuple[Rows, Tensor]:
 
 @torch.no_grad()
 def likely(answer) -> str:
-    """Exercise 16.5: `answer(rows)` are scores (row,), larger where the network of seed 1 answers rightly without a match.
+    """Exercise 16.3: `answer(rows)` are scores (row,), larger where the network of seed 1 answers rightly without a match.
 
     The rows are always the same, so that equal scores get equal verdicts.
     """

@@ -10,6 +10,6 @@ from .embeddings import follow_with, gram, step_with
 from .forward import attention, augmented, content, convolve, key_scores, logits, ranks_first, vectors
 from .population import draw, every_sequence, gradient, outcome, representatives, step_on_pairs, symmetrised
 from .setting import KAPPA, Setting, coordinates, dimensions
-from .steps import descent, descent_of, follow, named_entries, pull_sources, silenced, step_on_batch, vote_tables, votes
+from .steps import descent, descent_of, follow, named_entries, silenced, step_on_batch, vote_tables, votes
 from .sweeps import load_table
-from .trained import against_nulls, cosine, delivery, exchange, exchange_look_up, look_up_gradient, moved_names
+from .trained import delivery, exchange, exchange_look_up, look_up_gradient, moved_names

@@ -67,7 +67,7 @@ def _centred(setting: Setting, row: str, column: str) -> Tensor:
 
 
 def first_order(setting: Setting) -> Tensor:
-    """U, the limit of -gradient / gamma as gamma goes to 0, for any number of assignments.  Chapter 13, First order."""
+    """U, the limit of -gradient / gamma as gamma goes to 0, for any number of assignments.  Evidence 13."""
     a, e, K, N = setting.alpha, setting.epsilon, setting.assignments, setting.task.n_numbers
     c = 2 * a * e * (1 - 1 / N)
     chance = 2 * e * (-(a**2) + e * (1 - e) + (K - 1) * e * (1 - 2 * e))
@@ -89,7 +89,7 @@ def pulls(setting: Setting) -> list[tuple[float, float, float, float]]:
 
 
 def exact(setting: Setting) -> Tensor:
-    """-gradient at the initial W, exactly, for one assignment; ValueError for more.  Chapter 13, The exact gradient."""
+    """-gradient at the initial W, exactly, for one assignment; ValueError for more.  Evidence 13."""
     if setting.assignments > 1:
         raise ValueError("the exact gradient is known for one assignment; for more there is first_order")
     a, e = setting.alpha, setting.epsilon

@@ -99,34 +99,6 @@ def without_operand(task: Task, each: Tensor, tokens: Tensor) -> Tensor:
     return each
 
 
-def pull_sources(setting: Setting, W: Tensor) -> dict[str, dict[str, float]]:
-    """The mean pull on the score of some numbers, -dL/dscore / gamma, by its source, over all one-variable sequences.
-
-    A position is pulled by its own votes, and through the mean r-bar, with its attention, by those of all pairs.  The pair of
-    the two wanted numbers, in both orders, is the right pair.
-    """
-    task = setting.task
-    tokens, weight = representatives(setting)
-    a, each, wanted = attention(task, W, tokens), votes(setting, W, tokens), task.value_positions(tokens)
-    is_wanted = torch.zeros_like(tokens, dtype=torch.bool).scatter_(1, wanted, True)
-    pair = is_wanted[:, :, None] & is_wanted[:, None] & ~torch.eye(task.length, dtype=torch.bool)
-    context = torch.arange(task.length) < task.room
-    who = {
-        "asked number": is_wanted & context,
-        "number operand": is_wanted & ~context,
-        "distractors": task.assigned_numbers(tokens) & ~is_wanted,
-    }
-    result = {}
-    for name, place in who.items():
-        held = (a * place).sum(1)
-        row = {"attention": held @ weight}
-        for source, chosen in (("right pair", pair), ("other pairs", ~pair)):
-            row[f"own votes, {source}"] = ((each * chosen).sum(2) * place).sum(1) @ weight
-            row[f"through r-bar, {source}"] = -(held * (each * chosen).sum((1, 2))) @ weight
-        result[name] = {key: value.item() for key, value in row.items()}
-    return result
-
-
 def named_entries(task: Task, W: Tensor) -> dict[str, float]:
     """Entries of a W (D, D) that has the symmetries: the signal and four terms that know nothing of which name is asked."""
     at, q0 = coordinates(task), task.equal

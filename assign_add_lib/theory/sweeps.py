@@ -1,4 +1,4 @@
-"""What chapter 13 measures often enough to ship, in data/theory: many starts, batches, embeddings, and the measured start."""
+"""What Evidence 13 measures often enough to ship, in data/theory: many starts, batches, embeddings, and the measured start."""
 
 import math
 from collections.abc import Sequence

@@ -38,26 +38,9 @@ def look_up_gradient(weights: Weights, problems: Batch, batch: int = 1000) -> tu
     return gradient, coefficients
 
 
-def cosine(A: Tensor, B: Tensor) -> float:
-    """The cosine of the angle between two matrices."""
-    return ((A * B).sum() / (A.norm() * B.norm())).item()
-
-
 def moved_names(weights: Weights) -> Tensor:
     """The variables as layer 1 moves them, (V, d_model)."""
     return weights.W_E[weights.task.first_variable :] @ OV(weights, 1)
-
-
-def against_nulls(m: Tensor, G: Tensor, C: Tensor, nulls: dict[str, Tensor]) -> dict[str, float]:
-    """The cosine of G (d, d) with sum m_v^T m_v, and what the names' part sum C_uv m_u^T m_v gives to it.
-
-    And how many of each null, coefficients (batch, V, V), reach as far.
-    """
-    S, part = m.T @ m, m.T @ C @ m
-    result = {"cosine": cosine(S, G), "by names": cosine(S, part) * (part.norm() / G.norm()).item()}
-    for kind, Q in nulls.items():
-        result[f"{kind}, as far"] = (cosine_in_span(G, m, Q) >= result["cosine"]).double().mean().item()
-    return result
 
 
 def exchange(measure: Callable[..., Tensor], before: Sequence[Tensor], after: Sequence[Tensor]) -> dict[str, float]:
@@ -68,13 +51,6 @@ def exchange(measure: Callable[..., Tensor], before: Sequence[Tensor], after: Se
         row[f"{name} first"] = measure(*before[:i], after[i], *before[i + 1 :]) - start
         row[f"{name} last"] = end - measure(*after[:i], before[i], *after[i + 1 :])
     return {key: value.item() for key, value in row.items()}
-
-
-def cosine_in_span(G: Tensor, m: Tensor, Q: Tensor) -> Tensor:
-    """The cosines (batch,) of G (d, d) with sum Q_uv m_u^T m_v, for rows m (V, d) and coefficients Q (batch, V, V)."""
-    gram = m @ m.T
-    length = ((gram @ Q @ gram) * Q).sum((1, 2)).sqrt()
-    return ((m @ G @ m.T) * Q).sum((1, 2)) / (G.norm() * length)
 
 
 def delivery(weights: Weights, tokens: Tensor) -> Tensor:

@@ -427,25 +427,25 @@ def test_on_the_site_weights_are_fetched_when_they_are_asked_for(browser, chapte
     address, says = chapter
     page = Page(browser, address, answers=False)
     assert not weights_asked(browser)  # as long as it is far below
-    assert page.said() == says("four layers")
+    assert page.said() == says("seed 1")
     page.come_near()
-    assert page.said() == says("four layers") and len(weights_asked(browser)) == 1
-    page.choose("Network", "one layer")
-    page.until(lambda: page.said() == says("one layer"))
+    assert page.said() == says("seed 1") and len(weights_asked(browser)) == 1
+    page.choose("Network", "seed 2")
+    page.until(lambda: page.said() == says("seed 2"))
     assert len(weights_asked(browser)) == 1 and not errors(browser)
 
 
 def test_weights_that_cannot_be_had_get_one_line_and_can_be_asked_for_again(browser, chapter):
     address, says = chapter
-    with planted(browser, SPOILT % (ALTERED, "lines-depth-1")):
+    with planted(browser, SPOILT % (ALTERED, "tasks-40-2")):
         page = Page(browser, address)
-    page.choose("Network", "one layer")
+    page.choose("Network", "seed 2")
     page.until(lambda: page.said("error") == "the checkpoint is damaged: its checksum is not the one listed")
     page.named("show example 1").send_keys(Keys.SPACE)  # and all else goes on
     assert page.said() == "" and "Example 4: " in page.said("says") and "Example 1: " not in page.said("says")
     browser.execute_script("window.well = true")
     page.named("Try again").send_keys(Keys.ENTER)
-    page.until(lambda: page.said() == says("one layer", hidden=1))
+    page.until(lambda: page.said() == says("seed 2", hidden=1))
     assert not page.said("error") and not page.named("Try again").is_displayed()
     browser.get_log("browser")
 
@@ -456,15 +456,15 @@ def test_what_was_asked_last_is_shown_whatever_comes_first(browser, chapter):
     browser.execute_script(
         "const fetch = window.fetch; window.fetch = (url) => new Promise((go) => (window.go = go)).then(() => fetch(url))"
     )
-    for name in ("one layer", "four layers"):  # of which the second was fetched before
+    for name in ("seed 2", "seed 1"):  # of which the second was fetched before
         page.choose("Network", name)
-    page.until(lambda: page.said() == says("four layers") and browser.execute_script("return 'go' in window"))
+    page.until(lambda: page.said() == says("seed 1") and browser.execute_script("return 'go' in window"))
     browser.execute_async_script("window.go(); setTimeout(arguments[0], 500)")
-    assert page.said() == says("four layers") and weights_asked(browser)[-1].startswith("lines-depth-1-")
+    assert page.said() == says("seed 1") and weights_asked(browser)[-1].endswith("-2")
     page.named("show example 1").send_keys(Keys.SPACE)
-    assert page.said() == says("four layers", hidden=1)
-    page.choose("Network", "one layer")
-    page.until(lambda: page.said() == says("one layer", hidden=1))
+    assert page.said() == says("seed 1", hidden=1)
+    page.choose("Network", "seed 2")
+    page.until(lambda: page.said() == says("seed 2", hidden=1))
 
 
 def test_print_shows_the_row_and_the_sentence_alone(browser, chapter):

@@ -195,12 +195,12 @@ def test_references_are_in_words():
 
 def test_statements_and_proofs_are_quoted():
     text = book("checkout").markdown(
-        "````{prf:theorem} One step\n:label: th-step\n\nThen\n\n$$\na\n= b\n$$ (eq-step)\n````\n\n"
+        "````{prf:theorem} One step\n:label: th-step\n\nThen\n\n$$\na\n= b\n$$ (eq-entry)\n````\n\n"
         "````{admonition} Proof\n:class: dropdown\n\nClear.\n````",
         "chapters/13_theorem",
     )
     statement, proof = text.split("\n\n", 1)[0], text[text.index("<details>") :]
-    assert statement == "> **Theorem 13.1** (One step)\n>\n> Then\n>\n> $$ a = b \\tag{13.16} $$"
+    assert statement == "> **Theorem 13.1** (One step)\n>\n> Then\n>\n> $$ a = b \\tag{13.5} $$"
     assert proof == "<details>\n<summary>Proof</summary>\n\n> Clear.\n\n</details>"
 
 

@@ -2,7 +2,10 @@
 
 import torch
 
-from assign_add_lib.companions.rules.solvers import elimination, expected_ratio_matching
+from assign_add_lib.companions.rules import data
+from assign_add_lib.companions.rules.solvers import elimination
+
+NAMES = {"data": data}  # made ready in a cell that the page hides
 
 MISTAKES = [
     ("likely", lambda rows: elimination(rows)[:, -1].amax(1), "0.08 more is asked for"),
@@ -11,20 +14,10 @@ MISTAKES = [
     ("likely", lambda rows: torch.full((len(rows.answers),), torch.nan), "not finite"),
     ("known", ("if len(multiples) > p:", "if len(inputs) > 1:"), "two rules differ there"),
     ("known", ("for c in range(p)", "for c in range(2)"), "is fixed, too"),
-    ("expected", ("size * (1 - unmatched", "total / (p + 1) * (1 - unmatched"), "counting gives"),  # all lines are alike
-    ("looks_back", ("-float(distance)", "-float(distance + 1)"), "the best key stands"),
-    ("looks_back", ("torch.ones(d)", "torch.zeros(d)"), "the best key stands"),
     ("known", (" | {(0, 0)}", " - {(0, 0)}"), "it is 0 for every rule"),
     ("known", ("len(multiples) > p", "False"), "combine two examples"),
     ("known", ("len(multiples) > p", "True"), "two rules differ there"),
     ("known", lambda inputs, p: set(inputs) | {(0, 0)}, "is fixed, too"),
-    ("expected", lambda shown, k: expected_ratio_matching(len(shown), k), "the formula for all inputs"),
-    ("expected", (" + unmatched / p", ""), "a guess is right at times"),
-    ("expected", ("float(shown[0, 0])", "float(shown[0, 0]) / p"), "the origin is always answered by 0"),
-    ("expected", ("1 - size / total", "1 - (size - 1) / total"), "by the factor 1"),
-    ("looks_back", ("-float(distance)", "float(distance)"), "it looks ahead"),
-    ("looks_back", ("-float(distance)", "0.0"), "the best key stands 0 back"),
-    ("looks_back", lambda distance, d: (torch.ones(d + 1), torch.ones(d)), "vectors of 8 numbers"),
     ("without_ratios", lambda p: [1 / p] * (p - 1), "question 2"),
     ("without_ratios", ("[1 / p]", "[1 / (p - 1)]"), "nothing came before"),
     ("without_ratios", ("flat = 1 / p", "flat = 0"), "the tasks whose answers are all 0"),
@@ -34,5 +27,3 @@ MISTAKES = [
     ("likely", lambda rows: torch.zeros(len(rows.answers)), "0.50 of the pairs"),
     ("likely", lambda rows: rows.answers, "you gave 18000 scores"),
 ]
-
-RIGHT = [("looks_back", ("torch.ones(d)", "torch.eye(d)[0]")), ("looks_back", ("torch.ones(d)", "torch.linspace(1, 2, d)"))]

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ...analysis.fourier import logarithms, spectrum
 from .data import KINDS, Rows, factors_of_last, index_of, kinds_of, with_wrong_answers
 from .model import EVERY, Network, record
 from .solvers import accuracy
@@ -106,48 +105,11 @@ def outcomes(said: Tensor, base: Rows, source: Rows, example: int) -> dict[str, 
     return {name: (said == value)[differ].double().mean().item() for name, value in zip(named, values)}
 
 
-def triples(p: int) -> Tensor:
-    """All examples x y z but those of the origin, (triple, 3)."""
-    every = torch.cartesian_prod(*[torch.arange(p)] * 3)
-    return every[(every[:, :2] != 0).any(1)]
-
-
-def multiples(triples: Tensor, names: Tensor) -> Tensor:
-    """Groups (triple,) of examples that are multiples of one another, each number n taken for names[n]; 0 must be itself."""
-    p, inverse = len(names), names.argsort()
-    turned = inverse[torch.arange(1, p)[:, None, None] * names[triples] % p]  # (factor, triple, 3)
-    return (turned @ torch.tensor([p * p, p, 1])).amin(0).unique(return_inverse=True)[1]
-
-
-def between(values: Tensor, groups: Tensor) -> float:
-    """The share of the variance of values (row, n, d) that lies between groups (n,), in the mean over rows."""
-    values = values - values.mean(1, keepdim=True)
-    sizes = groups.bincount()[:, None]
-    means = values.new_zeros(len(values), len(sizes), values.shape[2]).index_add(1, groups, values) / sizes
-    return ((means.square() * sizes).sum((1, 2)) / values.square().sum((1, 2))).mean().item()
-
-
-def after_rows(network: Network, rows: Rows, triples: Tensor) -> Tensor:
-    """The stream at z of each example, put after each of the rows, (depth, row, triple, d_model)."""
-    contexts = [torch.cat([tokens.expand(len(triples), -1), triples], 1) for tokens in rows.tokens]
-    return torch.stack([torch.stack([stream[:, -1] for stream in streams(network, tokens)]) for tokens in contexts], 1)
-
-
 def over_inputs(outputs: Tensor, rows: Rows) -> Tensor:
     """The mean of outputs (row, d) over the rows that ask each input, (p, p, d); an input that no row asks is not a number."""
     place = index_of(rows.inputs[:, -1], rows.p)
     total = outputs.new_zeros(rows.p**2, outputs.shape[1]).index_add(0, place, outputs)
     return (total / place.bincount(minlength=rows.p**2)[:, None]).unflatten(0, (rows.p, rows.p))
-
-
-def waves(table: Tensor, group: str) -> Tensor:
-    """Shares of the variance over numbers of a table (p, ...), by frequency 1, 2, ... of the turning of a group.
-
-    Under "sums" a number n turns with n, under "products" with its logarithm, without 0.  They add up to 1.
-    """
-    if group == "products":
-        table = table[logarithms(len(table))[1:].argsort() + 1]
-    return spectrum(table - table.mean(0))[1:]
 
 
 def largest_wave(table: Tensor, names: Tensor) -> float:

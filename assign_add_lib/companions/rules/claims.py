@@ -20,8 +20,8 @@ from .training import SHOTS, RuleConfig
 SOURCE = "rules"
 GROUP, PAPER = "Rules from examples", "2406.02550"
 GUESS = 1 / RuleConfig.p  # of all main arms
-FULL, UNMATCHED, WRONG = "The full runs", "Where there is no match", "One example is wrong"
-INSIDE, WAVES = "Inside: three steps to an answer", "Waves of logarithms"
+FULL, WRONG = "Count: are they equally right?", "Break it: one wrong example at a time"  # headings of the chapter
+INSIDE = "Where it happens inside"
 
 
 def sources() -> dict[str, dict[str, dict[str, pd.DataFrame]]]:
@@ -79,12 +79,12 @@ _ROWS = {  # the claims of the paper that are asked of plain rows, and of four l
         f"unseen tasks, {SHOTS - 1} examples: way from a guess to what ratio matching answers of the same rows",
         _share_of_ratio_matching, 0.6, FULL),
     "four layers combine examples": ("Four layers combine examples: they answer also where none is a multiple of the question",
-        f"right of unseen tasks after {EXAMPLES} examples of which none is a multiple", _without_match, 0.3, UNMATCHED),
+        f"right of unseen tasks after {EXAMPLES} examples of which none is a multiple", _without_match, 0.3, WRONG),
     "generalisation fades": ("Deeper networks pass through a phase in which unseen tasks are solved best, and lose some of it",
         "unseen tasks: best step less last", _faded, 0.05, FULL),
     "heads in waves of logarithms": ("What a head writes turns with the logarithms of x and y: circles of circles",
         "largest over the heads: share of the largest wave less what 95% of relabelled numbers stay below",
-        _above_null, 0.05, WAVES),
+        _above_null, 0.05, INSIDE),
 }
 
 CLAIMS: tuple[Claim, ...] = (
@@ -106,7 +106,7 @@ CLAIMS: tuple[Claim, ...] = (
     _theirs("two layers match ratios",
         "Two layers, with lessons, do not combine examples: where no example is a multiple of the question, they guess.",
         f"with lessons, two layers, right of unseen tasks after {EXAMPLES} examples of which none is a multiple",
-        _without_match("two layers"), 0.25, UNMATCHED, at_most=True),
+        _without_match("two layers"), 0.25, WRONG, at_most=True),
     _ours("a wrong match is followed", "The answer of the example that is a multiple of the question decides, times the factor.",
         "with lessons, four layers, share of right answers that move as ratio matching says once the match is wrong",
         _wrong("the match", "moved"), 0.7, WRONG),

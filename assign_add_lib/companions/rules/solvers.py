@@ -102,25 +102,3 @@ def accuracy(probabilities: Tensor, answers: Tensor) -> Tensor:
     """The chance (...) that the likeliest of the answers (..., p), at random where several are, is the right one (...)."""
     best = probabilities == probabilities.amax(-1, keepdim=True)
     return best.gather(-1, answers[..., None])[..., 0].double() / best.sum(-1)
-
-
-def expected_ratio_matching(p: int, examples: int) -> float:
-    """How often ratio matching is right after so many examples, all p² inputs equally likely.
-
-    The origin has p^-2 of the questions.  Any other is a multiple of an example with chance (p - 1) / p² each, and where it
-    is of none, a guess is right with chance 1 / p.
-    """
-    matched = 1 - (1 - (p - 1) / p**2) ** examples
-    return 1 / p**2 + (1 - 1 / p**2) * (matched + (1 - matched) / p)
-
-
-def expected_regression(p: int, examples: int) -> float:
-    """How often regression is right after so many examples, all p² inputs equally likely.
-
-    All examples are the origin with chance p^(-2k), and all lie on one of the p + 1 lines, but are not all the origin, with
-    chance (p + 1) (p^-k - p^(-2k)); then the question is on that line with chance 1 / p.  Otherwise the task is known.
-    """
-    nothing = p ** (-2.0 * examples)
-    one_line = (p + 1) * (p ** (-1.0 * examples) - nothing)
-    guess = lambda known: known + (1 - known) / p  # noqa: E731
-    return nothing * guess(1 / p**2) + one_line * guess(1 / p) + (1 - nothing - one_line)

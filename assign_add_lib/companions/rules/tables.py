@@ -14,7 +14,7 @@ from torch import Tensor
 from ...analysis.fourier import logarithms
 from ...engine.manifest import shipped_file
 from . import analysis
-from .data import SETS, Rows, all_pairs, draw_rows, draw_set, draw_tasks, factors_of_last, line_of, with_wrong_answers
+from .data import SETS, Rows, all_pairs, draw_rows, draw_set, draw_tasks, line_of, with_wrong_answers
 from .model import Network
 from .seeds import EXAMPLES, FEWER, MATCH, ROWS, SEEDS, ZEROS, RuleSeed, by_zero
 from .solvers import elimination, memory
@@ -24,7 +24,6 @@ SHIPPED = "companions/rules-tables/{}.csv"  # by the name of its measure
 DRAWS = 200  # of a null
 LINES = range(2, 7)  # through the origin, on which the examples of a row lie
 WRONG = 4  # examples of EXAMPLES that are made wrong, at most
-CONTEXTS = 8  # rows after which an example is put
 TASKS = ("unseen tasks", "seen tasks")
 OTHER = MATCH + 2  # the place of an example that is no match
 POSITIONS = {  # of a row that is taken apart, by what stands there
@@ -77,15 +76,6 @@ def combining(seed: RuleSeed) -> Measured:
     for tasks in TASKS:
         for match, rows in seed.by_match(tasks).items():
             yield from _rights(seed.answering | seed.solvers, rows, set=tasks, match=match)
-
-
-def by_factor(seed: RuleSeed) -> Measured:
-    """How often they are right with one match, by what the question is of it."""
-    for tasks in TASKS:
-        rows = seed.matched(tasks=tasks)
-        for factor in range(2, seed.p):
-            part = rows.at(factors_of_last(rows)[:, MATCH] == factor)
-            yield from _rights(seed.answering | seed.solvers, part, set=tasks, factor=factor)
 
 
 def lines(seed: RuleSeed) -> Measured:
@@ -211,15 +201,6 @@ def latest_of_another(seed: RuleSeed) -> Measured:
         yield {"arm": arm, "as these say": as_these, "as the rest say": as_rest}
 
 
-def depths(seed: RuleSeed) -> Measured:
-    """How often the stream at the last question, read out after each layer, has the right answer, with a match and without."""
-    for (arm, network), tasks in product(seed.networks.items(), TASKS):
-        for match, rows in seed.by_match(tasks).items():
-            for depth, stream in enumerate(analysis.streams(network, rows.tokens)):
-                right = network.read_out(stream[:, analysis.LAST]).argmax(1) == rows.answers[:, -1]
-                yield {"arm": arm, "set": tasks, "match": match, "depth": depth, "right": _share(right)}
-
-
 def _heads(network: Network) -> Iterator[tuple[int, int]]:
     """Layer and head of each head, counted from 0."""
     return product(range(len(network.layers)), range(network.layers[0].heads))
@@ -265,32 +246,6 @@ def exchanges(seed: RuleSeed) -> Measured:
             yield {"arm": arm, "inputs": inputs, "exchanged": name, "depth": depth, **found}
 
 
-def examples(seed: RuleSeed) -> Measured:
-    """How the stream at an example's z is shared out between groups of examples, by depth, after rows of three.
-
-    Between those that are multiples of one another, with what 95% of relabelled numbers stay below; between lines; and between
-    the answers z alone.
-    """
-    every, names = analysis.triples(seed.p), torch.arange(seed.p)
-    orders = analysis.relabelled(names[:, None], seed.generator(9), DRAWS)[..., 0]
-    groups = {"lines": line_of(every[:, :2], seed.p), "answers": every[:, 2]}
-    multiples, *relabelled = [analysis.multiples(every, each) for each in (names, *orders)]
-    rows = draw_rows(CONTEXTS, 3, seed.p, seed.split.unseen, seed.split.shown, seed.generator(10))
-    for arm, network in seed.networks.items():
-        for depth, streams in enumerate(analysis.after_rows(network, rows, every)):  # (row, triple, d_model)
-            shares = {name: analysis.between(streams, of) for name, of in (groups | {"multiples": multiples}).items()}
-            null = _level(analysis.between(streams, of) for of in relabelled)
-            yield {"arm": arm, "depth": depth, **shares, "multiples, null": null}
-
-
-def embedding(seed: RuleSeed) -> Measured:
-    """The largest wave of the embedding under sums and under products, with what 95% of relabelled numbers stay below."""
-    for (arm, network), group in product(seed.networks.items(), ("sums", "products")):
-        relabelled = analysis.relabelled(network.embed.weight, seed.generator(6), DRAWS)
-        largest, *null = [analysis.waves(each, group).max().item() for each in (network.embed.weight, *relabelled)]
-        yield {"arm": arm, "group": group, "largest wave": largest, "null": _level(null)}
-
-
 def head_waves(seed: RuleSeed) -> Measured:
     """The largest wave over (log x, log y) of each head's mean output, with what 95% of relabelled numbers stay below.
 
@@ -323,9 +278,9 @@ def numbers_known(seed: RuleSeed) -> Measured:
 SEVEN = [(seed, 7) for seed in SEEDS]
 BOTH = [*SEVEN, (SEEDS[0], 11)]
 SHIPPED_OF = {  # for which seeds and numbers each measure is shipped
-    **dict.fromkeys((shots, course, combining, by_factor, wrong_example, by_place, by_question, by_latest), BOTH),
-    **dict.fromkeys((latest_of_another, embedding, head_waves), BOTH),
-    **dict.fromkeys((lines, striking_out, several_wrong, depths, reading, heads, exchanges, examples), SEVEN),
+    **dict.fromkeys((shots, course, combining, wrong_example, by_place, by_question, by_latest), BOTH),
+    **dict.fromkeys((latest_of_another, head_waves), BOTH),
+    **dict.fromkeys((lines, striking_out, several_wrong, reading, heads, exchanges), SEVEN),
     numbers_known: SEVEN[:1],
 }
 MEASURES = {measure.__name__: measure for measure in SHIPPED_OF}

@@ -52,7 +52,7 @@ def one_step(
     stride: float = 0.01,
     size: int = 1000,
     caption: str = "One gradient step in the theorem's simplified network. Lengthen it: the diagonal, the look-up, grows. "
-    "When do answers come, and when do they go?",
+    "What becomes of the answers?",
 ) -> HTML:
     """One gradient step of the theorem's network, of any length, on one problem with a variable and on `size` others.
 

@@ -3,29 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
-import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator
 
-from .style import BLUE, GREEN, GREY, INK, LAYER_COLOURS, PURPLE, ROLES, VERMILION, WIDTH, box
-
-ANSWER_LOOKS = {  # of curves in chapter 16: solvers grey, networks by a mark and a colour, sets by a line
-    **{way: {"color": GREY, "ls": line} for way, line in (("regression", "-"), ("ratio matching", "--"), ("memory", ":"))},
-    "best fit": {"color": GREY, "ls": "-."},
-    "four layers": {"color": BLUE, "marker": "o", "ms": 3, "lw": 1},
-    "plain": {"color": VERMILION, "marker": "s", "ms": 3, "lw": 1},
-    "two layers": {"color": GREEN, "marker": "^", "ms": 3, "lw": 1},
-    "one layer": {"color": PURPLE, "marker": "v", "ms": 3, "lw": 1},
-    "seed 0": {"color": BLUE, "marker": "o", "ms": 4},
-    "seed 1": {"color": VERMILION, "marker": "s", "ms": 4},
-    "seed 2": {"color": GREEN, "marker": "^", "ms": 4},
-    "seen tasks": {"color": BLUE, "lw": 1.2},
-    "unseen tasks": {"color": VERMILION, "lw": 1.2, "ls": "--"},
-    "reversed": {"color": GREEN, "ls": "--"},
-    "one-line": {"color": PURPLE, "ls": "-."},
-}
+from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, VERMILION, WIDTH, box
 
 
 def computation_graph(
@@ -137,32 +119,3 @@ def _arrow(points: Sequence[tuple[float, float]], rim: float) -> FancyArrowPatch
         ways += [(middle, here[1]), (middle, there[1]), (end, there[1])]
         codes += [Path.CURVE4] * 3
     return FancyArrowPatch(path=Path(ways, codes), arrowstyle="-|>", color=GREY, linewidth=0.9, mutation_scale=10, zorder=1)
-
-
-def share_panels(
-    panels: Mapping[str, Sequence[tuple[str, pd.Series, Mapping]]],
-    xlabel: str,
-    ylabel: str = "share right",
-    rows: int = 1,
-    height: float = 2.9,
-) -> Figure:
-    """Draw shares, from 0 to 1, in panels by their titles: each a list of curves, (name, values by what is asked, look).
-
-    A look is what `plot` takes, such as `{"color": BLUE, "marker": "o"}`.  Curves of one name stand in the key once, by the
-    look of the first.  `height` is in inches.
-    """
-    columns = -(-len(panels) // rows)
-    figure, grid = plt.subplots(rows, columns, figsize=(WIDTH, height), sharex=rows > 1, sharey=True, squeeze=False)
-    key = {}
-    for axes, (title, curves) in zip(grid.flat, panels.items()):
-        for name, values, look in curves:
-            line = axes.plot(values.index, values, **look)[0]
-            key.setdefault(name, line)
-        axes.set(title=title, ylim=(0, 1.03))
-    for axes in grid[-1]:
-        axes.set_xlabel(xlabel)
-        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    for axes in grid[:, 0]:
-        axes.set_ylabel(ylabel)
-    figure.legend(key.values(), key.keys(), loc="outside lower center", ncols=min(len(key), 3))
-    return figure

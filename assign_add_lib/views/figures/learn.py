@@ -27,7 +27,7 @@ def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Seque
             box(axes, position - 0.44, height + 0.05, 0.88, 0.9, colour, ink)
             axes.text(position, height + 0.5, words, ha="center", va="center", color=ink)
     axes.set(xlim=(-0.6, len(names) - 0.4), ylim=(-0.05, 4.1), xticks=[])
-    axes.set_yticks([0.5, 1.5, 2.5], ["position", "token", "moved by\nlayer 1"])
+    axes.set_yticks([0.5, 1.5, 2.5], ["position", "token", "note from\nlayer 1"])
     for each in (top, axes):
         each.tick_params(length=0)
     axes.spines[["left", "bottom"]].set_visible(False)
@@ -82,7 +82,7 @@ def vote_grids(grids: dict[str, Tensor], weights: Sequence[str]) -> Figure:
             words = f"{'+' if vote > 0 else '−'}{abs(round(3 * vote))}/3"
             axes.text(y, x, words, ha="center", va="center")
         total = round(3 * float(grid.sum())) / 3
-        axes.set(title=f"pair {name}\n{weight}", xlabel=f"y\nsum of votes {total:g}")
+        axes.set(title=f"pair {name}\n{weight}", xlabel=f"y\nin all {total:g}")
         name_cells(axes, range(len(grid)), range(len(grid)))
     panels[0].set_ylabel("x")
     return figure

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -11,26 +10,10 @@ from torch import Tensor
 from ...task import Task
 from ...theory import coordinates
 from .learn import block_matrix
-from .style import BLUE, GREY, KIND_COLOURS, VERMILION, WIDTH, name_ends
+from .style import GREY, KIND_COLOURS, WIDTH, name_ends
 
 LOOKS = {"0-var": "--", "1-var": "-", "2-var": "-."}
 ENTRIES = {"signal": "-", "all assigned numbers": "--", "variables": "-.", "left operand": ":"}
-
-
-def peaks(contents: Sequence[Tensor], outputs: Sequence[Tensor], marked: Sequence[int], right: int) -> Figure:
-    """Draw the content (N,) left and the output (N,) right, a row for each; numbers in `marked` are named, `right` is red."""
-    figure, panels = plt.subplots(len(contents), 2, figsize=(WIDTH, 3.2), sharex=True, squeeze=False)
-    for (left, beside), content, output in zip(panels, contents, outputs):
-        n = np.arange(len(content))
-        left.bar(n, content, color=GREY, width=0.9)
-        left.set(ylabel="content", ylim=(0, 0.5))
-        beside.bar(n, output, color=np.where(n == right, VERMILION, BLUE), width=0.9)
-        beside.set(ylabel="F", ylim=(0, 0.26))
-        for q, side in zip(marked, ("right", "center", "left")):
-            beside.text(q, float(output[q]) + 0.005, str(q), ha=side)
-    for axes in panels[-1]:
-        axes.set_xlabel("number")
-    return figure
 
 
 def update_blocks(task: Task, update: Tensor) -> Figure:
