@@ -44,7 +44,9 @@ def soup(path, folder=SITE):
 
 
 def is_edition(root):
-    """Whether a checkout leaves out chapters or their evidence, or has pages in folders of its own."""
+    """Whether a checkout has another title, leaves out chapters or their evidence, or has pages in folders of its own."""
+    if yaml.safe_load((root / "_config.yml").read_text("utf-8"))["title"] != "Assign and Add":
+        return True
     pages = {*listed(yaml.safe_load((root / "_toc.yml").read_text("utf-8")))} - {"intro"}
     whole = {f"{folder}/{path.stem}" for folder in ("chapters", "evidence") for path in root.glob(f"{folder}/*.md")}
     return not whole <= pages or any(not page.startswith(FOLDERS) for page in pages)

@@ -96,8 +96,23 @@ def test_what_is_handed_out_is_of_the_chapters_that_are_there(part, tmp_path):
     assert [*read_chapters(part)] == [path.stem for path in sorted(tmp_path.glob("*.zip"))] == [*CHAPTERS]
 
 
-def test_an_edition_is_told_from_the_whole_book(part):
-    assert is_edition(part) and not is_edition(ROOT)
+@pytest.mark.parametrize(
+    "file, old, new",
+    [
+        ("_config.yml", "title: Assign and Add", "title: Ours"),
+        ("_toc.yml", "      - file: chapters/14_reasoning\n", ""),
+        ("_toc.yml", "file: pages/status", "file: ours/status"),
+    ],
+)
+def test_an_edition_is_told_from_the_whole_book(tmp_path, file, old, new):
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("chapters", "evidence"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    assert not is_edition(tmp_path)
+    text = (tmp_path / file).read_text("utf-8")
+    (tmp_path / file).write_text(text.replace(old, new), "utf-8")
+    assert old in text and is_edition(tmp_path)
 
 
 @pytest.mark.parametrize("alone", NOTEBOOKS)
