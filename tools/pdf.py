@@ -130,7 +130,7 @@ def contents_of(body, title, document, numbers):
         line.append(link := document.new_tag("a", href=f"#{page['id']}"))
         link.string = page.h1.get_text()
         line.append(number := document.new_tag("span"))
-        number.string = str(numbers.get(link.string, ""))
+        number.string = str(numbers.get(squeezed(link.string), ""))
     return article
 
 
@@ -192,15 +192,32 @@ def print_book(site, pages, path, title=TITLES[NAME]):
                 driver.execute_async_script(DRAWN)
                 print_page(driver, path, **PAPER)
                 numbers = numbers_of(path)
+        name_headings(path, together(site, pages, title))
     finally:
         (site / TOGETHER).unlink(missing_ok=True)
 
 
 def numbers_of(path):
-    """The number of the page on which each of the first headings of a PDF's outline stands."""
+    """The number of the page on which each of the first headings of a PDF's outline stands, by the heading without spaces."""
     with pikepdf.open(path) as printed, printed.open_outline() as outline:
         pages = {page.objgen: number for number, page in enumerate(printed.pages, start=1)}
-        return {entry.title: pages[destination_of(printed, entry)] for entry in outline.root}
+        return {squeezed(entry.title): pages[destination_of(printed, entry)] for entry in outline.root}
+
+
+def name_headings(path, document):
+    """Give the outline of a PDF the headings' own words: Chromium leaves out the space where a heading's line breaks."""
+    words = {squeezed(heading.get_text()): " ".join(heading.get_text().split()) for heading in document.select("h1, h2, h3, h4")}
+    with pikepdf.open(path, allow_overwriting_input=True) as printed:
+        with printed.open_outline() as outline:
+            entries = list(outline.root)
+            for entry in entries:  # which grows by the entries below each
+                entry.title = words.get(squeezed(entry.title), entry.title)
+                entries += entry.children
+        printed.save(path)
+
+
+def squeezed(text):
+    return "".join(text.split())
 
 
 def destination_of(printed, entry):
