@@ -82,7 +82,8 @@ def test_a_claim_asks_for_the_number_that_its_words_name(name, rows, value):
 
 
 def test_the_head_that_obeys_is_a_counting_one():
-    chosen = {("counts", "discrete", 2, "2", "shift", 2, 1, "times"): 0.9, ("counts", "discrete", 1, "4", "shift", 2, 1, "times"): 0.8}
+    told_two = "shift", 2, 1, "times"
+    chosen = {("counts", "discrete", 2, "2", *told_two): 0.9, ("counts", "discrete", 1, "4", *told_two): 0.8}
     assert obeys(tables(chosen), "discrete") == (1, 4)  # head 2 of layer 2 leaves all sums right, whatever it is told
     assert obeys(tables({}), "discrete") == (2, 4)
 
