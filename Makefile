@@ -61,9 +61,10 @@ remake: $(READY)
 execute: $(READY)
 	$(BIN)/python tools/execute.py $(wildcard chapters/*.md evidence/*.md) pages/algorithm.md
 
-# The minutes that the pages state, from what there is to read.
+# The minutes that the pages and the syllabuses state, from what there is to read and to solve.
 minutes: $(READY)
 	$(BIN)/python tools/minutes.py
+	$(BIN)/python tools/syllabus.py
 
 student: $(READY)
 	$(BIN)/python tools/student.py

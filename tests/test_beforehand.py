@@ -385,6 +385,18 @@ def plain_decays():
     return "not at this size" if len(counted) >= 2 and counted.max() <= plain + 0.1 else "open"
 
 
+def fewer_examples():
+    table = pd.read_csv(shipped_file("companions/few-examples.csv")).set_index("examples")
+    needed = []
+    for tasks in (24, 32, 40):
+        right = table.loc[table.tasks == tasks, "right"]
+        needed.append(int(right[right >= (1 / 7 + right[15]) / 2].index[0]))
+    steps = [later - sooner for sooner, later in zip(needed, needed[1:])]
+    if max(steps) <= 0 and min(steps) <= -1:
+        return "fewer"
+    return "not fewer" if min(steps) >= 0 else "open"
+
+
 def plain_tasks():
     rows, plain, ways = plain_rows().query("plan == 'plain'").set_index("tasks"), seeds.RuleSeed(0).run("plain"), []
     for tasks in (*seeds.FEWER, 40):
@@ -500,7 +512,7 @@ DECIDE = {
     "rules-of-training": lambda: by_heart(("unseen tasks", "without a 0"), 0.05),
     "order-of-lessons": lambda: matters("reversed", "one-line"),
     "number-of-tasks": number_of_tasks,
-    "fewer-examples": lambda: "open",
+    "fewer-examples": fewer_examples,
     "rectangles": lambda: matters("random tasks"),
     "paper-decay": paper_decay,
     "plain-tasks": plain_tasks,

@@ -175,7 +175,8 @@ def test_a_guess_is_held_against_what_comes_out_once_the_answer_is_right(capsys)
     assert "0.6559" not in said("one_look_score", 0.5, ("/ (n - 1)", "/ n"))
     assert "0.7, 0.9. It is 0.76, 0.73, so you are off by 0.06, 0.17" in said("bound", np.array([0.7, 0.9]))
     assert said("bound", 3) == "Not yet: your guess has shape (); it should be (2,)\n"
-    assert said("silent", "even").endswith("It is: odd.\n") and said("silent", "odd").endswith("So it is.\n")
+    assert said("flat_restored", "own · name").endswith("It is: rest · name.\n")
+    assert said("flat_restored", "rest · name").endswith("So it is.\n")
     assert "so you are off by" in said("blurred", 0.2)
 
 

@@ -101,6 +101,7 @@ def test_worlds_fall_where_the_shipped_table_has_them(browser, moving):
     worlds, table = shares_by_world(), pd.read_csv(shipped_file("laboratory.csv"))
     measured = table[table["rule"].str.startswith("right of ") & (table["world"] != "study")]
     assert [each["seeds"] for each in worlds] == measured[["seed-0", "seed-1", "seed-2"]].to_numpy().tolist()
+    assert [each["world"] for each in shares_by_world(("two-heads", "no-decay"))] == ["Two heads", "No weight decay"]
     alive(browser, moving, "worlds-fell")
     for world in worlds[:4]:
         assert texts(browser, ".question")[0].startswith(f"{world['world']}. ") and not verdict(browser)

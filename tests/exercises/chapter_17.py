@@ -1,29 +1,19 @@
 """Answers to the exercises of chapter 17: mistakes, with words of what their check must say."""
 
-import math
-
 from assign_add_lib.laboratory import read_plan
 
 NAMES = {"report": lambda *_: None}
 
 MISTAKES = [
-    ("silent", ("% (2 * N) == N", "% N == 0"), "of its size"),
     ("bound", ("n - places, 0", "n - places, 1"), "counting gives"),
     ("seeds_needed", (" > most", " >= most + 0.5"), "with"),
     ("seeds_needed", ("range(2 * n // 3, n + 1)", "range(2 * n // 3 + 1, n + 1)"), "seeds, not"),  # more than two thirds
     ("own_world", ("at_least = 0.95", "at_least = 0.02"), "nearly bears out"),
     ("own_world", ("at_least = 0.95", "at_least = 0.36"), "without any look-up"),
     # the case of the text alone
-    ("silent", lambda N: [(k, N // 2) for k in range(1, N // 2 + 1, 2)] if N % 2 == 0 else [], "modulo 12 there are"),
-    ("silent", lambda N: [(k, N // 2) for k in range(1, N // 2 + 1)], "of its size"),
-    ("silent", ("range(1, N // 2 + 1)", "range(1, N)"), "frequencies go from 1"),
     ("bound", (" + (1 - 1 / others) / N", ""), "the right sum modulo N"),
     ("bound", ("(1 / others + (1 - 1 / others) / N)", "(1 / n + (1 - 1 / n) / N)"), "whose place is bound"),
     ("bound", lambda places, slots, N: places / slots, "0 of up to 6 places"),
-    ("order_told", lambda a, b, c, d, psi: 0.0, "amounts 0.70, 0.30"),
-    ("order_told", ("2 * abs", "4 * abs"), "twice as much"),
-    ("order_told", lambda a, b, c, d, psi: 2 * (b * c - a * d) * math.sin(psi), "amounts are not negative"),
-    ("order_told", lambda a, b, c, d, psi: 2 * abs(a * d - b * c), "by what angle the second head turns"),
     ("seeds_needed", ("2 * n // 3", "n"), "that asks that all of them hold"),
     ("seeds_needed", ("n = 3", "n = 1", "2 * n // 3", "-(-2 * n // 3)", "n += 3", "n += 1"), "it must be a multiple of 3"),
     ("own_world", lambda: read_plan("study").text, "does not differ"),

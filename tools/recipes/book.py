@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from .branches import alone, aside, imposed, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
-from .measured import causal, companion, histories, history_again, laboratory, numbers_known, plain_rows, tuned
+from .measured import causal, companion, few_examples, histories, history_again, laboratory, numbers_known, plain_rows, tuned
 from .pictures import pictures
 from .published import SOURCE, published
 from .recipe import Recipe
@@ -191,6 +191,7 @@ TABLE = [
     ),
     Recipe("hypernetwork-grid", ["data/companions/hypernetwork-grid.csv"], ["train-hypernetwork-grid"], 1, [tuned]),
     Recipe("plain-rows", ["data/companions/plain-rows.csv"], ["train-plain-rows"], 0, [plain_rows]),
+    Recipe("few-examples", ["data/companions/few-examples.csv"], ["train-rules", "rules-runs"], 1, [few_examples]),
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),

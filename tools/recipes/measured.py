@@ -14,7 +14,10 @@ from assign_add_lib.companions.hypernetwork.data import SUPPORTS
 from assign_add_lib.companions.hypernetwork.training import SETS, answers, load_arm, r_squared
 from assign_add_lib.companions.reasoning import tables as reasoning
 from assign_add_lib.companions.rules import tables as rules
-from assign_add_lib.companions.rules.training import RuleRun
+from assign_add_lib.companions.rules.analysis import answering, right
+from assign_add_lib.companions.rules.data import draw_set
+from assign_add_lib.companions.rules.seeds import ROWS
+from assign_add_lib.companions.rules.training import SHOTS, RuleConfig, RuleRun, load_rules
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.laboratory.page import keep
 from assign_add_lib.laboratory.predictions import SEEDS, Plan, measured, read_plan, shipped_plans
@@ -125,6 +128,22 @@ def plain_rows() -> Files:
         rows.append(told | {"machine": run.record["machine"]} | run.metrics.iloc[-1].to_dict())
     table = pd.DataFrame(rows).sort_values(["plan", "tasks", "weight_decay", "steps", "seed"])
     return {"data/companions/plain-rows.csv": text_of(table, "%.6g")}
+
+
+@torch.no_grad()
+def few_examples() -> Files:
+    """How often seed 0 with 24, 32 and 40 tasks is right on unseen tasks, by the number of examples; the last is shipped."""
+    rows = []
+    for tasks in (24, 32, 40):
+        config = RuleConfig(tasks=tasks)
+        run = load_rules(config.name) if tasks == RuleConfig.tasks else RuleRun.open(ROOT / "runs/rules" / config.name)
+        if not run.finished:
+            raise ValueError(f"{run.folder} is not finished")
+        answer, generator = answering(run.network()), torch.Generator().manual_seed(4_000_000)
+        for examples in range(SHOTS):
+            asked = draw_set("unseen tasks", run.split, ROWS, examples + 1, generator)
+            rows.append({"tasks": tasks, "examples": examples, "right": right(answer, asked).mean().item()})
+    return {"data/companions/few-examples.csv": text_of(pd.DataFrame(rows), "%.4f")}
 
 
 def tuned() -> Files:

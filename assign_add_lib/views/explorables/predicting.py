@@ -1,5 +1,7 @@
 """Predictions to make: worlds of the laboratory, and where their trained networks fell."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 from IPython.display import HTML
 
@@ -15,11 +17,12 @@ SHOWN = {"train": "drawn as in training", "add-restricted": "on numbers that tra
 
 
 def worlds_fell(
+    names: Iterable[str] = (),
     caption: str = "Say what share of new problems three trained networks will get right in each world; then reveal. "
     "How near do you come?",
 ) -> HTML:
-    """The laboratory's worlds one after the other: the reader says a share, then sees three networks and what was predicted."""
-    worlds = shares_by_world()
+    """The named worlds or all, one after the other: the reader says a share, then sees three networks and what was predicted."""
+    worlds = shares_by_world(names)
     first = worlds[0]
     seeds = ", ".join(f"{share:.0%}" for share in first["seeds"])
     alt = (
@@ -30,10 +33,10 @@ def worlds_fell(
     return explorable("worlds-fell", still, alt, caption, data=worlds)
 
 
-def shares_by_world() -> list[dict]:
-    """Each prediction about a share of right answers, of worlds that differ from the study's, and what decided it."""
+def shares_by_world(names: Iterable[str] = ()) -> list[dict]:
+    """Each prediction about a share of right answers, of the named worlds or all but the study's, and what decided it."""
     decided, found = pd.read_csv(shipped_file("laboratory.csv"), index_col=["world", "prediction"]), []
-    for plan in map(read_plan, shipped_plans()):
+    for plan in map(read_plan, tuple(names) or shipped_plans()):
         values = decided.loc[plan.name, [f"seed-{seed}" for seed in SEEDS]].set_axis(SEEDS, axis=1)
         verdicts = plan.verdicts(values)
         for each in plan.predictions if plan.settings else ():
