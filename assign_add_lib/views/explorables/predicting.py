@@ -55,7 +55,7 @@ PLAYED = {
 
 
 def worlds_fell(
-    caption: str = "Say what three trained networks will do in each world; then reveal. How near do you come to the middle one?",
+    caption: str = "Say what three trained networks will do in each world; then reveal. How near do you come?",
 ) -> HTML:
     """Worlds, one after the other: the reader says a share, then sees three networks and what was predicted."""
     worlds = shares_by_world()
