@@ -41,8 +41,8 @@ PLAYED = {
     ),
     ("more-variables", "a stranger is not found"): (
         "Sixteen letters",
-        "Two of them, `o` and `p`, training never shows at all. Then we ask for one: `c=1, o=17, a=42, o+19=?`. A blind pick would "
-        "go to the 17 in about 41% of the problems, some of which have only one number.",
+        "Two of them, `o` and `p`, training never shows at all. Then we ask for one: `c=1, o=17, a=42, o+19=?`. A blind pick "
+        "would go to the 17 in about 41% of the problems, some of which have only one number.",
         FIRST,
     ),
     ("more-variables", "what is never asked for is not found"): (
