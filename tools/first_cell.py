@@ -5,15 +5,16 @@ import re
 import sys
 from pathlib import Path
 
-TEMPLATE = """\
+ASKED = "# where pip finds the book's package: filled in on the published copy"
+TEMPLATE = f"""\
 import importlib.util
 
-# where pip finds the book's package: filled in on the published copy
-PACKAGE = "{package}"
+{ASKED}
+PACKAGE = "{{package}}"
 if importlib.util.find_spec("assign_add_lib") is None:
     if not PACKAGE:
         raise ModuleNotFoundError("assign_add_lib is missing: run `pip install .` in a checkout of the book")
-    %pip install --quiet {{PACKAGE}}"""
+    %pip install --quiet {{{{PACKAGE}}}}"""
 
 # A code cell of the text twin up to its closing line: its opening line and options, and its source, if there is any yet.
 CODE_CELL = re.compile(r"(```\{code-cell\}.*?\n(?:---\n.*?\n---\n)?(?::.*?\n)*\n*)(?:.*?\n)??(?=^```$)", re.DOTALL | re.MULTILINE)

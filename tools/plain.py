@@ -263,6 +263,12 @@ def listed(contents):
     return own + [page for entry in below for page in listed(entry)]
 
 
+def chapters_of(root=ROOT):
+    """The texts of the chapters that a checkout's table of contents lists."""
+    pages = listed(yaml.safe_load((root / "_toc.yml").read_text("utf-8")))
+    return [path for path in sorted(root.glob("chapters/*.md")) if f"chapters/{path.stem}" in pages]
+
+
 def site_of(repository):
     """The address of the site that GitHub serves for a repository, or nothing for no or another address."""
     found = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+?)(\.git)?/?", repository)

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from textwrap import indent
 
-from plain import ROOT
-from quiz import FOLDER, load_quiz
+from plain import ROOT, chapters_of
+from quiz import load_quiz
 from text2qti.config import Config
 from text2qti.qti import QTI
 from text2qti.quiz import Quiz
@@ -41,8 +41,8 @@ def package(name: str) -> bytes:
     return QTI(Quiz(text2qti(f"{number} {title}", load_quiz(ROOT, name)), config=Config())).zip_bytes()
 
 
-def main(folder: Path) -> None:
-    for path in sorted(Path(ROOT, FOLDER).glob("*.md")):
+def main(folder: Path, root: Path = ROOT) -> None:
+    for path in chapters_of(root):
         write_atomic(folder / f"{path.stem}.zip", package(path.stem))
         print(folder / f"{path.stem}.zip")
 

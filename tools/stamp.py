@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from first_cell import renew
+from first_cell import ASKED, renew
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -30,7 +30,9 @@ def stamp(address, folder, package=None):
         shutil.copy2(ROOT / name, target)
     config = folder / "_config.yml"
     config.write_text(re.sub(r"(?m)^  url: .*", f"  url: {address}", config.read_text("utf-8")), "utf-8")
-    for page in (page for name in ("chapters/*", "evidence/*", "pages/algorithm.*") for page in folder.glob(name)):
+    pages = {page for name in ("chapters/*", "evidence/*", "pages/algorithm.*") for page in folder.glob(name)}
+    own = {page for page in folder.rglob("*.ipynb") if ASKED in page.read_text("utf-8")}  # an edition's, which begin as a chapter
+    for page in pages | own:
         renew(page, package or f"git+{address}@published")
 
 

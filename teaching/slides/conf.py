@@ -5,14 +5,24 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[2] / "tools/site")]
+import yaml
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tools/site"), str(ROOT / "tools")]
+
+from plain import listed  # noqa: E402
+
+FRONT, *PAGES = listed(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
 
 project = "Assign and Add"
 author = "The Assign and Add authors"
 extensions = ["myst_parser", "sphinx_revealjs", "mathematics", "from_chapter"]
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "dollarmath", "smartquotes"]
 html_math_renderer = "mathml"
-exclude_patterns = []
+# a deck to which no page of the book leads is left out, as its chapter is
+DECKS = [path.stem for path in Path(__file__).parent.glob("[0-9]*.md")]
+exclude_patterns = [f"{deck}.*" for deck in DECKS if not {f"chapters/{deck}", f"teaching/lecturers/{deck}"} & {*PAGES}]
+suppress_warnings = ["toc.excluded"]
 nitpicky = True
 
 revealjs_style_theme = "white"
@@ -53,10 +63,12 @@ def setup(app):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         for deck in Path(app.outdir).glob("*.html"):
             text = deck.read_text("utf-8").replace(", maximum-scale=1.0, user-scalable=no", "")
-            way_back = f'<a class="way-back" href="../chapters/{deck.name}">The chapter</a>'
+            chapter = f"chapters/{deck.stem}" in PAGES
+            way_back = f'href="../chapters/{deck.name}">The chapter</a>' if chapter else f'href="../{FRONT}.html">The book</a>'
+            way_back = f'<a class="way-back" {way_back}'
             if deck.stem == "index":  # a list, and no slides
                 text = re.sub("(?s)<script.*?</script>", "", text).replace('class="reveal"', 'class="list"')
-                way_back = '<a href="../intro.html">The book</a>'
+                way_back = way_back.replace(' class="way-back"', "")
             deck.write_text(re.sub('(<div class="(reveal|list)">)', rf"\1\n{way_back}", text, count=1), "utf-8")
 
     app.connect("build-finished", finish)

@@ -8,9 +8,11 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
 from bs4 import BeautifulSoup
 from chromium import served
 from moved import former
+from plain import FOLDERS, listed
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("ASSIGN_ADD_SITE", ROOT / "_build/html"))
@@ -39,6 +41,15 @@ document.fonts.ready.then(wait);
 def soup(path, folder=SITE):
     """A page of the site, read without a browser."""
     return BeautifulSoup((folder / path).read_text("utf-8"), "lxml")
+
+
+def is_edition(root):
+    """Whether a checkout has another title, leaves out chapters or their evidence, or has pages in folders of its own."""
+    if yaml.safe_load((root / "_config.yml").read_text("utf-8"))["title"] != "Assign and Add":
+        return True
+    pages = {*listed(yaml.safe_load((root / "_toc.yml").read_text("utf-8")))} - {"intro"}
+    whole = {f"{folder}/{path.stem}" for folder in ("chapters", "evidence") for path in root.glob(f"{folder}/*.md")}
+    return not whole <= pages or any(not page.startswith(FOLDERS) for page in pages)
 
 
 def look(browser, width=1280, height=900, scheme="light"):

@@ -1,9 +1,23 @@
-"""The built book's address, and a browser that reaches nothing else."""
+"""The built book's address, a browser that reaches nothing else, and what is asked of an edition."""
+
+from pathlib import Path
 
 import pytest
-from browsing import PAGES, SITE
+from browsing import PAGES, ROOT, SITE, is_edition
 from chromium import chromium, served
 from moving import write
+
+
+def pytest_collection_modifyitems(config, items):
+    """Each page of an edition must have what every page has; the other tests here ask for the whole book."""
+    if not is_edition(ROOT):
+        return
+    here, kept, left = Path(__file__).parent, [], []
+    for item in items:
+        of_a_page = hasattr(item, "callspec") and item.callspec.params.get("page") in PAGES
+        (kept if of_a_page or here not in item.path.parents else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.fixture(scope="module")

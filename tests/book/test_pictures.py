@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import yaml
 from browsing import PAGES, ROOT, SITE, look, show, soup
 from PIL import Image
 from selenium.webdriver.support.ui import WebDriverWait
@@ -12,6 +13,7 @@ from assign_add_lib.views.page import DENSITY, INCH
 
 ILLUSTRATED = [page for page in PAGES if "<figcaption" in (SITE / page).read_text("utf-8")]
 DECKS = sorted(path.stem for path in SITE.glob("slides/[0-9]*.html"))
+TITLE = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
 DRAWN = [path for folder in ("chapters/*.md", "assign_add_lib/views/**/*.py") for path in sorted(ROOT.glob(folder))]
 # of each picture that is seen, how wide it is there, and how wide in itself, in pixels
 ON_A_PAGE = """
@@ -69,7 +71,7 @@ def test_no_figure_asks_for_smaller_letters(path):
 def test_a_link_elsewhere_has_words_and_a_picture(page):
     head = soup(page).head
     told = {each["property"]: each["content"] for each in head.select("meta[property]")}
-    assert told["og:title"] == head.title.get_text() and told["og:site_name"] == "Assign and Add"
+    assert told["og:title"] == head.title.get_text() and told["og:site_name"] == TITLE
     said, kind = (head.select_one(f"meta[name='{name}']")["content"] for name in ("description", "twitter:card"))
     assert 60 < len(said) <= 202 and said == told["og:description"] and kind == "summary_large_image"
     card = (SITE / page).parent / told["og:image"]  # where no public address is known

@@ -2,9 +2,11 @@
 
 import subprocess
 
+import nbformat
 import pytest
 import stamp as tool
 from first_cell import first_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ADDRESS = "https://github.com/OWNER/REPOSITORY"
 
@@ -39,6 +41,18 @@ def test_only_tracked_files_are_copied(checkout, tmp_path):
     assert sorted(path.name for path in (tmp_path / "copy").rglob("*") if path.is_file()) == ["01.md", "_config.yml"]
     assert (tmp_path / "copy" / "_config.yml").read_text() == f"repository:\n  url: {ADDRESS}\n"
     assert f'PACKAGE = "git+{ADDRESS}@published"' in (tmp_path / "copy" / "chapters" / "01.md").read_text()
+
+
+def test_an_own_notebook_that_begins_as_a_chapter_installs_the_package_too(checkout, tmp_path):
+    for name, source in (("lab", first_cell()), ("other", "1 + 1")):
+        notebook = new_notebook(cells=[new_markdown_cell("# Ours"), new_code_cell(source)])
+        (checkout / "ours").mkdir(exist_ok=True)
+        nbformat.write(notebook, checkout / f"ours/{name}.ipynb")
+    subprocess.run(["git", "add", "."], cwd=checkout, check=True)
+    tool.stamp(ADDRESS, tmp_path / "copy")
+    package = f"git+{ADDRESS}@published"
+    assert nbformat.read(tmp_path / "copy/ours/lab.ipynb", 4).cells[1].source == first_cell(package)
+    assert nbformat.read(tmp_path / "copy/ours/other.ipynb", 4).cells[1].source == "1 + 1"
 
 
 def test_a_first_cell_that_is_still_empty_is_filled_in(tmp_path):

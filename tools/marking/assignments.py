@@ -12,7 +12,7 @@ from typing import Self
 
 import jupytext
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from plain import ROOT, plain
+from plain import ROOT, chapters_of, plain
 from student import ANSWER, without_solutions
 
 CHECK = re.compile(r"^checks\.(\w+)\((\w+)(?:, guess=.*)?\)\n?", re.MULTILINE)
@@ -61,9 +61,9 @@ class Chapter:
         return cls(path.stem, tuple(exercises(cells)), tuple(own))
 
 
-def read_chapters(folder: Path = ROOT / "chapters") -> dict[str, Chapter]:
-    """All chapters, by name."""
-    return {path.stem: Chapter.read(path) for path in sorted(folder.glob("*.md"))}
+def read_chapters(root: Path = ROOT) -> dict[str, Chapter]:
+    """All chapters of a book, by name."""
+    return {path.stem: Chapter.read(path) for path in chapters_of(root)}
 
 
 def choose(chapters: dict[str, Chapter], wish: str) -> dict[str, Chapter]:

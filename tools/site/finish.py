@@ -103,7 +103,7 @@ def mend_head(page):
             printed.string = words[0]  # which has the chapter's number
 
 
-def describe(page, root):
+def describe(page, root, book):
     """What a page says of itself where others link to it: title, first sentences, and the book's picture.
 
     Its addresses are whole only where the book's is known.
@@ -113,7 +113,7 @@ def describe(page, root):
     said = next((words for words in said if len(words) > 80), ABOUT)
     if len(said) > 200:
         said = said[:200].rsplit(" ", 1)[0] + " …"
-    told = {"og:type": "article", "og:title": page.title.string, "og:description": said, "og:site_name": "Assign and Add"}
+    told = {"og:type": "article", "og:title": page.title.string, "og:description": said, "og:site_name": book}
     told |= {"og:url": canonical} if canonical else {}
     told |= {"og:image": urljoin(canonical, f"{root}_static/card.png"), "og:image:alt": CARD}
     told |= {"og:image:width": "1200", "og:image:height": "630"}
@@ -220,7 +220,7 @@ def finish(app, error):
             order_scripts(page)
             draw_icons(page)
             mend_head(page)
-            describe(page, root)
+            describe(page, root, app.config.html_title)
             mend_tables(page)
             mend_body(page)
             mend_pictures(page, site, path.parent)
