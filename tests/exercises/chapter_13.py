@@ -7,7 +7,7 @@ import torch
 NAMES = {"math": math, "torch": torch}
 
 RIGHT = [
-    ("fair", lambda: (torch.arange(59) >= 11).expand(59, 59)),  # the numbers 0 to 10 are never typed
+    ("fair", ("y >= 11", "(x - y) % 59 >= 12")),
 ]
 
 MISTAKES = [
@@ -23,10 +23,10 @@ MISTAKES = [
     ("enough_step", lambda K: math.log(4 * (K - 2)), "smaller h"),
     ("number_operand", lambda alpha, epsilon, p, N, V: 0.0, "votes of y with itself cancel"),
     ("number_operand", lambda alpha, epsilon, p, N, V: V * 6 * epsilon, "autograd gives"),
-    ("fair", ("(x - y) % 59 >= 12", "(x - y) % 59 >= 2"), "leave out 600 to 1100"),
-    ("fair", ("x - y", "x + y"), "for one typed y"),
+    ("fair", ("y >= 11", "y >= 2"), "leave out 600 to 1100"),
+    ("fair", ("y >= 11", "(x + y) % 59 >= 12"), "for one typed y"),
     ("fair", lambda: torch.eye(59, dtype=torch.bool), "leave out 600 to 1100"),
-    ("fair", lambda: (torch.arange(59) >= 11)[:, None].expand(59, 59), "for one typed y"),
+    ("fair", ("y >= 11", "x >= 11"), "for one typed y"),
     ("fair", lambda: torch.rand(59, 59, generator=torch.Generator().manual_seed(0)) < 0.7, "for one typed y"),
     ("fair", lambda: torch.ones(59, 58), "shape"),
 ]
