@@ -24,7 +24,7 @@ book: $(READY)
 	@$(BIN)/python tools/plain.py _build/html/_sources
 	@echo "The book is at $(abspath $(INDEX))"
 
-# The whole book, and each deck of slides, as PDF: for these Chromium prints the built pages.
+# The course and its evidence, and each deck of slides, as PDF: for these Chromium prints the built pages.
 pdf: browser book
 	$(BIN)/python tools/pdf.py
 

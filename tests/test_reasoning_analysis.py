@@ -120,6 +120,18 @@ def test_an_exchange_moves_what_these_heads_read_at_this_place_and_nothing_else(
     assert (found != analysis.value_at(network, factors, here).tolist()) == bool(heads)
 
 
+def test_an_unread_place_gives_its_weight_to_the_others_at_this_place_and_in_this_head_alone(network):
+    factors, here, _ = analysis.before_the_last(some_graphs(20))
+    site, heads = "blocks.1.attn.hook_pattern", (0, 1)
+    own, found = (run(network, factors, each)[site] for each in ({}, analysis.unread(1, 1, here, (3, 5))))
+    for row, head, query in product(range(20), heads, range(factors.shape[1])):
+        weights = own[row, head, query].clone()
+        if head == 1 and query == here[row]:
+            weights[[query - 3, query - 5]] = 0
+            weights /= weights.sum()
+        torch.testing.assert_close(found[row, head, query], weights)
+
+
 @pytest.mark.parametrize("layer", [0, 1])
 def test_a_silenced_head_reads_its_mean_over_all_tokens_of_all_graphs(network, layer):
     tokens, site = write(some_graphs(30)), f"blocks.{layer}.attn.hook_z"

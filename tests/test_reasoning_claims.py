@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from small import assert_the_same
 
-from assign_add_lib.companions.reasoning.claims import ALL, CLAIMS, OURS, PAPER, SEEN, SOURCE, sources
+from assign_add_lib.companions.reasoning.claims import ALL, CLAIMS, OURS, PAPER, SEEN, SOURCE, obeys, sources
 from assign_add_lib.companions.reasoning.model import ARMS, RIGHT_STARTS
 from assign_add_lib.companions.reasoning.seeds import SEEDS
 from assign_add_lib.companions.reasoning.training import (
@@ -79,6 +79,13 @@ IN_LAYER_2 = list(product(TOKENS_PASS, [2], "1234"))  # the heads there
 def test_a_claim_asks_for_the_number_that_its_words_name(name, rows, value):
     expected = BY_NAME[name].measure(tables({})) if value is SAME else value
     assert BY_NAME[name].measure(tables(rows)) == pytest.approx(expected)
+
+
+def test_the_head_that_obeys_is_a_counting_one():
+    told_two = "shift", 2, 1, "times"
+    chosen = {("counts", "discrete", 2, "2", *told_two): 0.9, ("counts", "discrete", 1, "4", *told_two): 0.8}
+    assert obeys(tables(chosen), "discrete") == (1, 4)  # head 2 of layer 2 leaves all sums right, whatever it is told
+    assert obeys(tables({}), "discrete") == (2, 4)
 
 
 def test_claims_are_of_this_source_and_say_where_they_come_from():

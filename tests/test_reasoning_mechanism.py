@@ -152,6 +152,22 @@ def test_counts_give_nodes_what_nodes_that_add_another_number_read(seed, monkeyp
         assert found[2, "1", "shift", told, 1, "times"] == (told * copies % P == copies).double().mean().item()
 
 
+def test_sums_unread_are_right_or_lack_one_operand(seed, monkeypatch):
+    """A network that says what stands here for each graph in turn: the sum, the sum without an operand, and nothing."""
+    drawn = seed.graphs(1)
+    graphs = drawn.rows(drawn.adds[:, -1] == 3)
+    true, turn, P = graphs.solution[:, -1], torch.arange(len(graphs.names)) % 3, graphs.vocabulary.modulus
+    lacking = (true - graphs.solution.gather(1, graphs.operands[:, -1, 1:2])[:, 0]) % P
+    said = torch.where(turn == 0, true, torch.where(turn == 1, lacking, P))
+    monkeypatch.setattr(analysis, "value_at", lambda network, factors, here, alter: said if alter == (1, 0, [5]) else None)
+    monkeypatch.setattr(analysis, "unread", lambda layer, head, here, back: (layer, head, back))
+    found = mechanism.sums_unread(seed, "discrete", 2, 1, 3, [5])
+    assert found["right"] == (said == true).double().mean().item()
+    without = [{(total - value) % P for value in row} for total, row in zip(
+        true.tolist(), graphs.solution.gather(1, graphs.operands[:, -1]).tolist())]  # fmt: skip
+    assert found["all but one"] == sum(each in some for each, some in zip(said.tolist(), without)) / len(without)
+
+
 def test_attention_is_summed_over_tokens_of_a_kind(seed, monkeypatch):
     """Weights that stand for their place in the text: 2 ** place in the order of the row, summed by reading the words."""
     graphs = seed.graphs(1)

@@ -34,7 +34,8 @@ def pack(root=ROOT):
     version, _, text = newest(root)
     site, folder = root / "_build/html", root / "_build/release"
     decks = sorted((site / "slides").glob("*.pdf"))
-    if not decks or not (site / "assign-and-add.pdf").is_file():
+    books = [site / "assign-and-add.pdf", site / "assign-and-add-evidence.pdf"]
+    if not decks or not all(book.is_file() for book in books):
         raise FileNotFoundError(f"there is no PDF of the book or no slides below {site}; run `make pdf slides` first")
     shutil.rmtree(folder, ignore_errors=True)
     printed = folder / f"slides-{version}"
@@ -42,7 +43,8 @@ def pack(root=ROOT):
     for deck in decks:
         shutil.copy2(deck, printed)
     name = f"assign-and-add-{version}"
-    shutil.copy2(site / "assign-and-add.pdf", folder / f"{name}.pdf")
+    for book in books:
+        shutil.copy2(book, folder / f"{book.stem}-{version}.pdf")
     for part, of, within in (("site", site, "."), ("slides", folder, printed.name), ("data", root, "data")):
         shutil.make_archive(str(folder / f"{name}-{part}"), "zip", of, within)
     shutil.rmtree(printed)

@@ -55,13 +55,15 @@ def test_another_day_is_refused(checkout):
 def test_a_release_holds_site_pdf_slides_data_and_changes(checkout):
     with pytest.raises(FileNotFoundError, match="make pdf slides"):
         release.pack(checkout)
-    for name in ("_build/html/intro.html", "_build/html/assign-and-add.pdf", "_build/html/slides/01_task.pdf", "data/runs/a.csv"):
+    built = ("intro.html", "assign-and-add.pdf", "assign-and-add-evidence.pdf", "slides/01_task.pdf")
+    for name in (*(f"_build/html/{each}" for each in built), "data/runs/a.csv"):
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text(name)
     version, _, text = release.newest(checkout)
     for _ in range(2):
         folder, name = release.pack(checkout), f"assign-and-add-{version}"
-        parts = {f"{name}.pdf", "changes.md", *(f"{name}-{part}.zip" for part in ("site", "slides", "data"))}
+        books = {f"{name}.pdf", f"assign-and-add-evidence-{version}.pdf"}
+        parts = books | {"changes.md", *(f"{name}-{part}.zip" for part in ("site", "slides", "data"))}
         assert {path.name for path in folder.iterdir()} == parts
     held = {part: ZipFile(folder / f"{name}-{part}.zip").namelist() for part in ("site", "slides", "data")}
     assert "intro.html" in held["site"] and f"slides-{version}/01_task.pdf" in held["slides"]

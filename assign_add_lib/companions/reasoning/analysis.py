@@ -73,6 +73,18 @@ def exchange(layer: int, heads: Collection[int], places: Tensor, given: Tensor) 
     return {HEADS_READ.format(layer): lambda read: read.index_put(at, given[:, heads].expand(len(places), -1, -1))}
 
 
+def unread(layer: int, head: int, places: Tensor, back: Collection[int]) -> Alter:
+    """A head of a layer, both counted from 0, reads at `places` (graph,) no token that stands so many places back."""
+
+    def hidden(scores: Tensor) -> Tensor:  # (graph, head, query, key)
+        row, keys = torch.arange(len(places)), torch.arange(scores.shape[3])
+        behind = torch.isin(places[:, None] - keys, torch.tensor(list(back), dtype=torch.long))  # (graph, key)
+        its = scores[row, head, places].masked_fill(behind, -torch.inf)
+        return scores.index_put((row, torch.tensor(head), places), its)
+
+    return {f"blocks.{layer}.attn.hook_attn_scores": hidden}
+
+
 def silent_heads(layer: int, heads: Collection[int], real: Tensor) -> Alter:
     """Heads of a layer read everywhere their mean over the real tokens (graph, position) of all graphs."""
 

@@ -25,6 +25,7 @@ GROUP, PAPER, OURS = "Reasoning in a loop", "2510.14095", "chapter 14"
 FULL, WRONG, INSIDE = "Count: one ingredient after another", "Break it again: a wrong value", "Inside one round"
 SEEN = ("seed-0",)  # where chapter 14 found what is claimed of the others
 ALL = ("seed-0", "seed-1", "seed-2")  # known when the level was set: a count
+MOST_LEFT = 0.5  # a head counts if, shifted to another count, it leaves fewer of some sums right
 MOST = 0.9  # heads carry all operands if they move all of them in so many graphs, none if the sum stays in so many
 
 Tables = Mapping[str, pd.Series]  # the tables of one seed
@@ -90,6 +91,14 @@ def shifted(seed: Tables, arm: str) -> pd.Series:
     right = seed["counts"][arm].xs(("shift", "right"), level=("kind", "measure")).drop("all", level="heads")
     others = right[right.index.get_level_values("told") != right.index.get_level_values("adds")]
     return others.groupby(["layer", "heads"]).min()
+
+
+def obeys(seed: Tables, arm: str) -> tuple[int, int]:
+    """The counting head, (layer, head), that makes most look-ups say their double where it is told *two*."""
+    kind = {"kind": "shift", "told": 2, "adds": 1, "measure": "times"}
+    times, least = seed["counts"][arm].xs(tuple(kind.values()), level=tuple(kind)), shifted(seed, arm)
+    layer, head = times[least.index][least < MOST_LEFT].idxmax()
+    return int(layer), int(head)
 
 
 def _counting(seed: Tables, arm: str) -> float:

@@ -236,6 +236,19 @@ def counts(seed: ReasoningSeed, name: str) -> Numbers:
     return found
 
 
+def sums_unread(seed: ReasoningSeed, name: str, layer: int, head: int, many: int, back: Collection[int]) -> dict[str, float]:
+    """Shares of last nodes that add so many *right*, and the sum of all but one, as a head reads no token so many places back.
+
+    Layer and head are counted from 1.  *All but one*: the sum of all that the node adds but one of them.
+    """
+    drawn = seed.graphs(1)
+    graphs = drawn.rows(drawn.adds[:, -1] == many)
+    (factors, here, _), true = before_the_last(graphs), graphs.solution[:, -1]
+    values = analysis.value_at(seed.network(name), factors, here, analysis.unread(layer - 1, head - 1, here, back))
+    left = (true[:, None] - graphs.solution.gather(1, graphs.operands[:, -1, :many])) % graphs.vocabulary.modulus
+    return {"right": fraction(values == true), "all but one": fraction((values[:, None] == left).any(1))}
+
+
 def attention_weights(seed: ReasoningSeed, name: str) -> Numbers:
     """What heads attend to, mean weights: of layer 2 at sums, by how many they add; of layer 1 at their older operands.
 

@@ -62,12 +62,13 @@ def one_round(
     """
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2))
     upper, lower, last = 4.4, 2.2, len(tokens) - 1
+    size = plt.rcParams["font.size"] * min(1, 9 / len(tokens))  # or words are wider than their boxes
     for place, name in enumerate(tokens):
         kind = {"ADD": "+", "=": "=", "[sep]": "number"}.get(name, "variable")
         for height in (upper, lower):
             box(axes, place - 0.46, height - 0.3, 0.92, 0.6, ROLES[kind], zorder=3)
         for height, words in ((upper, name), (lower, brought.get(place, name))):
-            axes.text(place, height, words, ha="center", va="center", zorder=5)
+            axes.text(place, height, words, ha="center", va="center", fontsize=size, zorder=5)
     style = {"arrowstyle": "-|>", "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 11}
     for query, key in layer_1:
         axes.annotate("", (query, lower + 0.3), (key, upper - 0.3), arrowprops=style | {"color": LAYER_COLOURS[1]}, zorder=4)

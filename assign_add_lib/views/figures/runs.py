@@ -23,12 +23,13 @@ def run_dots(
     marked: int = -1,
     marked_name: str = "seed 42",
     tall: float = 0.2,
+    dot: float = DOT,
 ) -> Figure:
     """Draw a strip for each label: a dot for each run at its share, in percent; runs that are alike stand over one another.
 
     `strips` is label -> shares from 0 to 1, or label -> {name: shares} for strips that belong together, such as before and
     after.  The run at the place `marked` is a black diamond, called `marked_name`.  `limits` are the ends of the axis in
-    percent; ValueError for a share beyond them.  A strip is at least `tall` inches high.
+    percent; ValueError for a share beyond them.  A strip is at least `tall` inches high, a dot `dot` inches wide.
     """
     groups = {label: each if isinstance(each, Mapping) else {"": each} for label, each in strips.items()}
     rows, height = [], 0.0  # (label, name, mark, percents, the strip's middle and its dots below the top, in inches)
@@ -38,7 +39,7 @@ def run_dots(
             percents = 100 * np.asarray(shares, float)
             if not ((limits[0] <= percents) & (percents <= limits[1])).all():
                 raise ValueError(f"{label} {name}: a share lies beyond the axis, {limits[0]} to {limits[1]} percent")
-            offsets = spread_out(percents * STRIP / (limits[1] - limits[0]), DOT, marked)
+            offsets = spread_out(percents * STRIP / (limits[1] - limits[0]), dot, marked)
             room = max(tall, 0.08 + 2 * np.abs(offsets).max())
             middle = height + room / 2
             rows.append((label if name == next(iter(group)) else "", name, mark, percents, middle, middle + offsets))
@@ -50,8 +51,8 @@ def run_dots(
         others = np.arange(len(percents)) != marked % len(percents)
         axes.axhline(middle, color="0.88", linewidth=0.8, zorder=0)
         style = {"ls": "", "markeredgecolor": "white", "markeredgewidth": 0.5, "clip_on": False}
-        axes.plot(percents[others], heights[others], mark, color=colour, ms=72 * DOT, **style)
-        diamond = axes.plot(percents[~others], heights[~others], "D", color=INK, ms=72 * DOT + 0.7, label=marked_name, **style)
+        axes.plot(percents[others], heights[others], mark, color=colour, ms=72 * dot, **style)
+        diamond = axes.plot(percents[~others], heights[~others], "D", color=INK, ms=72 * dot + 0.7, label=marked_name, **style)
         words = axes.get_yaxis_transform()  # from the left end of the strips, which is 0
         axes.text(-LABELS / STRIP + 0.02, middle, fill(label, 12 if name else 18), transform=words, va="center", color=INK)
         axes.text(-0.07, middle, name, transform=words, ha="right", va="center", color=legible(colour))
