@@ -5,7 +5,7 @@
 orthonormal ones, `trained` the gradient of a trained network, `sweeps` what is measured too often for a page and shipped.
 """
 
-from .closed import balance, bounds, exact, expected_product, first_order, pulls, scores, terms
+from .closed import balance, bounds, exact, expected_product, first_order, mean_pulls, scores, terms
 from .embeddings import follow_with, gram, step_with
 from .forward import attention, augmented, content, convolve, key_scores, logits, ranks_first, vectors
 from .population import draw, every_sequence, gradient, outcome, representatives, step_on_pairs, symmetrised

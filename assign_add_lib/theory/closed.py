@@ -75,7 +75,7 @@ def first_order(setting: Setting) -> Tensor:
     return main + chance / N * _centred(setting, "number", "moved number")
 
 
-def pulls(setting: Setting) -> list[tuple[float, float, float, float]]:
+def mean_pulls(setting: Setting) -> list[tuple[float, float, float, float]]:
     """For K = 1, exactly and for any gamma: (probability, pull on r_y, pull on r_x, correlation) if x = y and if not."""
     a, e, gamma, N = setting.alpha, setting.epsilon, setting.gamma, setting.task.n_numbers
     # what 2y, 2x and x + y have in the softmax above the 1 of all other sums
@@ -94,7 +94,7 @@ def exact(setting: Setting) -> Tensor:
         raise ValueError("the exact gradient is known for one assignment; for more there is first_order")
     a, e = setting.alpha, setting.epsilon
     total = 0
-    for p, y, x, correlation in pulls(setting):
+    for p, y, x, correlation in mean_pulls(setting):
         weights = (x - (x + y) * e, y - (x + y) * a, -(x + y) * a, -(x + y) * e)
         total = total + setting.gamma * p * expected_product(setting, *weights, correlation)
     return total

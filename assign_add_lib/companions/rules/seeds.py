@@ -104,7 +104,7 @@ class RuleSeed:
         draw = self._draw(20 + lines if lines else 2, self.tasks(tasks, zero), lines)
         return draw_where(partial(unmatched, lines=lines), ROWS, draw)
 
-    def by_match(self, tasks: str = "unseen tasks") -> dict[str, Rows]:
+    def rows_by_match(self, tasks: str = "unseen tasks") -> dict[str, Rows]:
         """Rows with one match, and with none."""
         return {"one match": self.matched(tasks=tasks), "no match": self.unmatched(tasks)}
 

@@ -74,7 +74,7 @@ def course(seed: RuleSeed) -> Measured:
 def combining(seed: RuleSeed) -> Measured:
     """How often networks and solvers are right with one match, and where only two examples together tell."""
     for tasks in TASKS:
-        for match, rows in seed.by_match(tasks).items():
+        for match, rows in seed.rows_by_match(tasks).items():
             yield from _rights(seed.answering | seed.solvers, rows, set=tasks, match=match)
 
 
@@ -132,7 +132,7 @@ def several_wrong(seed: RuleSeed) -> Measured:
     asked = seed.answering | seed.solvers | {"best fit": partial(memory, tasks=all_pairs(seed.p))}
     order = torch.rand(ROWS, EXAMPLES, generator=seed.generator(11)).argsort(1)
     by = torch.randint(1, seed.p, (ROWS, EXAMPLES), generator=seed.generator(12))
-    for match, rows in seed.by_match().items():
+    for match, rows in seed.rows_by_match().items():
         before = {arm: analysis.right(answer, rows) for arm, answer in asked.items()}
         for wrong in range(WRONG + 1):
             if wrong:
@@ -145,7 +145,7 @@ def several_wrong(seed: RuleSeed) -> Measured:
 
 def by_place(seed: RuleSeed) -> Measured:
     """Which examples decide, on unseen tasks: of right answers, the share kept where the example at one place is wrong."""
-    for (match, rows), stream in zip(seed.by_match().items(), (3, 13)):  # with one match, wrong as in `wrong_example`
+    for (match, rows), stream in zip(seed.rows_by_match().items(), (3, 13)):  # with one match, wrong as in `wrong_example`
         by = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(stream))
         for (arm, answer), place in product(seed.answering.items(), range(EXAMPLES)):
             before, kept, _ = analysis.following(answer, rows, torch.full_like(by, place), by)
@@ -158,7 +158,7 @@ def by_question(seed: RuleSeed) -> Measured:
     And of right answers, the share that moves with the one match, where there is one, as ratio matching says once it is wrong.
     """
     by = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(3))  # as in `wrong_example`
-    for match, rows in seed.by_match().items():
+    for match, rows in seed.rows_by_match().items():
         for arm, answer in seed.answering.items():
             before, _, moved = analysis.following(answer, rows, torch.full_like(by, MATCH), by)
             for zero, asked in by_zero(rows.inputs[:, -1]).items():
@@ -223,7 +223,7 @@ def reading(seed: RuleSeed) -> Measured:
 
 def heads(seed: RuleSeed) -> Measured:
     """How often the arms are right with one match and with none, where one head reads its mean, or all others of its layer."""
-    for arm, (match, rows) in product(seed.main, seed.by_match().items()):
+    for arm, (match, rows) in product(seed.main, seed.rows_by_match().items()):
         for layer, head in _heads(network := seed.networks[arm]):
             others = [other for other in range(network.layers[layer].heads) if other != head]
             without, alone = (_share(analysis.without_heads(network, rows, layer, of)) for of in ([head], others))

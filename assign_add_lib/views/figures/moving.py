@@ -286,7 +286,7 @@ def fallen(seeds: Sequence[float], untrained: float, level: float, least: bool) 
     axes.hlines(0, 0, 1, color=INK)
     axes.plot(untrained, 0, "|", color=INK, ms=14)
     axes.plot(seeds, [0] * len(seeds), "o", color=VERMILION, ms=9, alpha=0.7)
-    axes.set(xlim=(-0.02, 1.02), ylim=(-1, 1), yticks=[], xticks=[0, 0.5, 1], xlabel="share of right answers")
+    axes.set(xlim=(-0.02, 1.02), ylim=(-1, 1), yticks=[], xticks=[0, 0.5, 1], xlabel="share of problems")
     return figure
 
 

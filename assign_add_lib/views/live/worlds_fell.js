@@ -1,5 +1,5 @@
 // <worlds-fell>: worlds and what was measured in them, one after the other: say what trained networks will do, then see where they fell.
-// It holds [{world, question, kind, statement, rule, level, least, untrained, seeds, verdict}, …]; shares from 0 to 1.
+// It holds [{world, given, asked, statement, rule, level, least, untrained, seeds, verdict}, …]; shares from 0 to 1.
 import { draw, make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
 
@@ -12,6 +12,8 @@ const beside = (level) => (share) => {
   const shown = [0, 1, 2, 3].map((digits) => (100 * share).toFixed(digits));
   return `${shown.find((each) => each >= 100 * level === share >= level) ?? shown.at(-1)} %`;
 };
+/** A text with what stands between backticks as code. */
+const marked = (text) => text.split("`").map((part, at) => (at % 2 ? make("code", { text: part }) : part));
 const middle = (shares) => [...shares].sort((a, b) => a - b)[Math.floor(shares.length / 2)];
 
 class WorldsFell extends Explorable {
@@ -29,14 +31,14 @@ class WorldsFell extends Explorable {
     this.view.replaceChildren(
       part("question", "p", { class: "question" }), make("div", { class: "controls" }, this.guess.root, (this.reveal = button("Reveal", () => this.#tell()))),
       part("picture", "div", { class: "fallen" }), part("key", "p", { class: "caption" }), part("verdict", "p", { class: "verdict", role: "status" }), part("meant", "p", { class: "meant" }),
-      make("div", { class: "controls" }, (this.next = button("Next world", () => this.#ask((this.at + 1) % this.worlds.length))), part("score", "span")));
+      make("div", { class: "controls" }, (this.next = button("Next question", () => this.#ask((this.at + 1) % this.worlds.length))), part("score", "span")));
     this.#ask(0);
   }
 
   #ask(at) {
     this.at = at;
-    const { world, question, kind } = this.worlds[at], told = this.#told.get(at);
-    this.question.replaceChildren(make("strong", { text: `${world}.` }), ` ${question} After training, what share of `, make("strong", { text: kind }), " is right?");
+    const { world, given, asked } = this.worlds[at], told = this.#told.get(at);
+    this.question.replaceChildren(make("strong", { text: `${world}.` }), " ", ...marked(given), " ", make("strong", {}, ...marked(asked)));
     this.guess.set(told === undefined ? 50 : 100 * told);
     this.#draw(told ?? 0.5);
     this.#say();
@@ -71,8 +73,8 @@ class WorldsFell extends Explorable {
     const off = known ? Math.abs(told - middle(seeds)) : 0, all = [...this.#told].map(([at, each]) => Math.abs(each - middle(this.worlds[at].seeds)));
     this.verdict.textContent = known ? `Three networks: ${seeds.map(beside(level)).join(", ")}. ${off <= NEAR ? "Well foreseen" : `You were ${Math.round(100 * off)} points from the one in the middle`}.` : "";
     this.key.textContent = known ? `Dots: trained networks. Tick: an untrained one. Shaded: predicted, ${rule}.` : "";
-    this.meant.textContent = known ? `We had written: ${statement} Verdict: ${verdict}.` : "";
-    this.score.textContent = all.length ? `${all.length} of ${this.worlds.length} worlds, ${Math.round((100 * all.reduce((sum, each) => sum + each, 0)) / all.length)} points off in the mean` : "";
+    this.meant.replaceChildren(...marked(known ? `We had written: ${statement} Verdict: ${verdict}.` : ""));
+    this.score.textContent = all.length ? `${all.length} of ${this.worlds.length} questions, on average ${Math.round((100 * all.reduce((sum, each) => sum + each, 0)) / all.length)} points off` : "";
   }
 }
 
