@@ -186,6 +186,7 @@ TABLE = [
             ("batches", 1, []),
             ("embeddings", 2, []),
             ("starts", 6, ["train-study", "runs"]),
+            ("further", 4, []),
         )
     ),
     Recipe(
