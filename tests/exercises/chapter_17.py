@@ -15,6 +15,7 @@ chance = "."
 measure = "right"
 of = "1-var train"
 at_most = 0.9
+only_if = "as good among nine"
 [[prediction]]
 name = "easy"
 statement = "."
