@@ -16,6 +16,7 @@ SEEN = '("seed-42",)'
 MISTAKES = [
     ("soon", ("level=800", "level=1e9"), "tests nothing"),
     ("soon", ("level=800", "level=-5"), "tests nothing"),
+    ("soon", ("level=800", "level=3200"), "tests nothing"),
     ("soon", ("claim, 9", "claim, 8.5"), "a whole number"),
     ("soon", ("then - fits", "fits - then"), "not the other way round"),
     ("soon", FIRST, "which `arrival` knows"),
@@ -38,6 +39,11 @@ MISTAKES = [
     ("shared", (SEEN, "()"), "it counts as evidence"),
     ("shared", ("(looked_up - other)", "(typed - other)", "1 - (", "(", "0.925", "0.01"), "holds where it should fail"),
     ("shared", lambda: 0.9, "one `Claim`"),
+    (
+        "shared",
+        ("return 1 - (near.pow(2).mean() / far.pow(2).mean()).item()", 'return run.last["1-var train"]'),
+        "of other pairs has 0.998",
+    ),
 ]
 RIGHT = [
     ("soon", ("level=800", "level=2000", "claim, 9", "claim, 7")),

@@ -33,10 +33,10 @@ class ClaimBoard extends Explorable {
     const one = make("div", { class: "one" },
       part("statement", "p", { class: "statement" }), part("measured", "p", { class: "caption" }), part("words", "p", { class: "caption words" }),
       part("line", "div", { class: "line" }), part("numbers", "ul", { class: "numbers", "aria-label": "The number of each run" }),
-      make("div", { class: "controls" }, this.slider.root, back), part("verdict", "p", { class: "verdict", role: "status" }));
+      make("div", { class: "controls" }, this.slider.root, back));
     this.rows = this.hasAttribute("alone") ? [] : this.claims.map((claim) => this.#row(claim));
     const sides = [["The study’s", true], ["This book’s", false]].map(([words, study]) => this.#side(words, study));
-    this.view.replaceChildren(...(this.rows.length ? [make("div", { class: "all" }, ...sides)] : []), one);
+    this.view.replaceChildren(...(this.rows.length ? [make("div", { class: "all" }, ...sides)] : []), one, part("verdict", "p", { class: "verdict", role: "status" }));
     this.#choose(this.claims.find(({ name }) => name === this.getAttribute("chosen")));
   }
 
@@ -44,7 +44,7 @@ class ClaimBoard extends Explorable {
   #row(claim) {
     const marks = draw("svg", { viewBox: "0 0 120 12", "aria-hidden": "true" }), { verdict } = judged(claim, claim.level);
     claim.values.forEach((value, run) => value !== null && marks.append(this.#mark(claim, run, claim.level, 6 + 12 * run, 6, 4)));
-    const root = make("button", { type: "button", class: "row", title: claim.name, "aria-label": `${claim.name}: ${verdict}` }, marks);
+    const root = make("button", { type: "button", class: "claim-row", title: claim.name, "aria-label": `${claim.name}: ${verdict}` }, marks);
     root.addEventListener("click", () => this.#choose(claim));
     return { claim, verdict, root };
   }
@@ -89,7 +89,8 @@ class ClaimBoard extends Explorable {
   #judge(at) {
     const level = this.#levelAt(at), { held, of, verdict } = judged(this.claim, level), moved = at === this.home ? "" : " The level was moved after the look.";
     this.#draw(level);
-    this.verdict.textContent = `${this.claim.least ? "At least" : "At most"} ${digits(level)}: in ${held} of ${of}, ${verdict}.${moved}`;
+    const name = this.rows.length ? `${this.claim.name}. ` : ""; // said where its statement may be out of sight
+    this.verdict.textContent = `${name}${this.claim.least ? "At least" : "At most"} ${digits(level)}: in ${held} of ${of}, ${verdict}.${moved}`;
   }
 
   /** The values on a line, those that coincide one above the other, and the side of the level on which the claim holds. */
