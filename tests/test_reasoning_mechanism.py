@@ -168,6 +168,39 @@ def test_sums_unread_are_right_or_lack_one_operand(seed, monkeypatch):
     assert found["all but one"] == sum(each in some for each, some in zip(said.tolist(), without)) / len(without)
 
 
+@pytest.mark.parametrize("counted_as", ["terms", "factor"])
+def test_a_head_that_is_told_another_count_answers_by_terms_or_by_a_factor(seed, monkeypatch, counted_as):
+    """A network that adds as many terms as head 2 of layer 1 reads, the first of them oftener, or so many times the mean."""
+    drawn, P = sample_graphs(300, 6, torch.Generator().manual_seed(3)), 11
+    monkeypatch.setattr(seeds.ReasoningSeed, "graphs", lambda *_: drawn)
+
+    def of(factors):  # how many the graphs add, and their last nodes
+        for many in (1, 2, 3):
+            graphs = drawn.rows(drawn.adds[:, -1] == many)
+            rows = {tuple(row): i for i, row in enumerate(mechanism.before_the_last(graphs)[0].flatten(1).tolist())}
+            if tuple(factors[0].flatten().tolist()) in rows:
+                return many, graphs.rows([rows[tuple(row)] for row in factors.flatten(1).tolist()])
+
+    def value_at(network, factors, here, alter):
+        (layer, heads, _, given), (many, graphs) = alter, of(factors)
+        assert (layer, heads) == (0, [1]) and len(given) == len(here)
+        true, told = graphs.solution[:, -1], given[:, 1].round().long()
+        first = graphs.solution.gather(1, graphs.operands[:, -1, :1])[:, 0]
+        return (true + (told - many) * first if counted_as == "terms" else true * told * pow(many, -1, P)) % P
+
+    monkeypatch.setattr(analysis, "readings", lambda network, factors, layer, at: (
+        torch.linspace(-0.1, 0.1, len(at)) + of(factors)[0])[:, None].expand(-1, 2))  # fmt: skip
+    monkeypatch.setattr(analysis, "exchange", lambda *alter: alter)
+    monkeypatch.setattr(analysis, "value_at", value_at)
+    head = mechanism.ToldHead(seed, "discrete", 1, 2)
+    for many, told in ((1, 2), (2, 1), (2, 3), (3, 2)):
+        assert head.shift(many, told).item() == pytest.approx(told - many, abs=1e-5)
+        found, still = head.answers(many, told), head.answers(many, told, torch.tensor(0.0))
+        assert found["nodes"] > 0 and found["right"] == 0 and found[counted_as] == 1
+        assert many == 1 or found["terms"] + found["factor"] == 1
+        assert still == {"right": 1, "terms": 0, "factor": 0, "nodes": found["nodes"]}
+
+
 def test_attention_is_summed_over_tokens_of_a_kind(seed, monkeypatch):
     """Weights that stand for their place in the text: 2 ** place in the order of the row, summed by reading the words."""
     graphs = seed.graphs(1)

@@ -6,14 +6,15 @@ from functools import cache
 from types import SimpleNamespace
 
 import pandas as pd
+import torch
 
 from ..analysis.phases import arrival
-from ..claims.study import SEEDS
+from ..claims.study import HALFWAY, SEEDS
 from ..claims.subjects import Subject
 from ..engine import scoreboard
 from ..engine.scoreboard import Claim
 from ..task import STUDY
-from ..training import TrainConfig, load_run
+from ..training import load_run
 from .common import as_number, as_parts, as_whole, expect, expect_number, foretold
 
 
@@ -32,8 +33,9 @@ def soon(answer) -> None:
     expect(isinstance(claim, Claim), two_things)
     _measures_the_lag(claim.measure)
     expect(claim.level is not ..., "`level` is no number yet: look at seed 42, and choose")
-    level, steps = as_number(claim.level, "`level`"), TrainConfig().steps
-    expect(0 < level <= steps / 3, f"a level of {level:g} tests nothing: training has {steps} steps, and a lag is one or more")
+    level, late = as_number(claim.level, "`level`"), arrival(load_run("seed-42").metrics["1-var train"], HALFWAY)
+    words = f"a lag is one step or more, and by step {late} of our run answers with a variable come right: soon is before"
+    expect(0 < level <= late, f"a level of {level:g} tests nothing: {words}")
     expect(claim.at_most, "soon means at most so many steps: set `at_most`")
     expect("seed-42" in claim.seen, "you looked at seed 42 to choose the level; `seen` must name it, or it counts as evidence")
     unknown = [name for name in claim.seen if name not in SEEDS]
@@ -78,14 +80,18 @@ def least_share(answer) -> None:
 
 @cache
 def _rivals() -> dict[str, Subject]:
-    """Our run at its end, and what must not pass: it as it was before it learned to look up, and before it learned anything."""
-    run = load_run("seed-42")
-    return {"at its last step": Subject(run), "at step 1000": Subject(run, step=1000), "untrained": Subject(run, step=0)}
+    """Our run at its end, and what must not pass: it as it was before it learned to look up, and before it learned anything; and
+    its end with the typed sums of other pairs, for a number that does not compare the two."""
+    run, swapped = load_run("seed-42"), Subject(load_run("seed-42"))
+    mixed = torch.randperm(swapped.size, generator=torch.Generator().manual_seed(3))
+    swapped.seen["0-var"] = tuple(each[mixed] for each in swapped.seen["0-var"])
+    early = {"at step 1000": Subject(run, step=1000), "untrained": Subject(run, step=0)}
+    return {"at its last step": Subject(run), **early, "with the typed sums of other pairs": swapped}
 
 
 @foretold("the number of your claim in our untrained network", lambda answer: answer().measure(_rivals()["untrained"]))
 def shared(answer) -> None:
-    """Exercise 12.3: `answer()` is a claim that holds of our trained run, and not of it untrained or at step 1000."""
+    """Exercise 12.3: `answer()` is a claim that holds of our trained run, and of none of the `_rivals`."""
     claim = answer()
     expect(isinstance(claim, Claim), "the answer is one `Claim`")
     values = {words: as_number(claim.measure(run), "what `measure` gives") for words, run in _rivals().items()}

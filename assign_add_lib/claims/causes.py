@@ -99,10 +99,10 @@ def lost(name: str, act: Act):
     return lambda run: accuracy(name, lambda *_: {})(run) - accuracy(name, act)(run)
 
 
-def looks_up_next(run: Subject) -> float:
-    """With the block's columns moved by one, the share of 1-var problems answered with the number of the next variable.
+def looked_up_next(run: Subject) -> tuple[Tensor, Tensor]:
+    """With the block's columns moved by one: 1-var problems, and whether each is answered with the number of the next variable.
 
-    Of those problems of `1-var train` in which the variable after the asked one is assigned too.
+    They are those of `1-var train` in which the variable after the asked one is assigned too.
     """
     task, (tokens, _) = run.task, problems(run, "1-var train")
     V, first, operands = task.n_variables, task.first_variable, slice(task.left, task.right + 1)
@@ -114,7 +114,12 @@ def looks_up_next(run: Subject) -> float:
     block = variable_identity(run.weights)
     term = iv.identity_term(run.weights, tokens, block.roll(1, dims=1) - block)
     given = iv.answers(run.weights, tokens, iv.add_to_scores_of_equal(term))
-    return (given == task.right_answers(asked))[fits].double().mean().item()
+    return tokens[fits], (given == task.right_answers(asked))[fits].double()
+
+
+def looks_up_next(run: Subject) -> float:
+    """The share of those problems that are answered so."""
+    return looked_up_next(run)[1].mean().item()
 
 
 def names_exchanged(run: Subject) -> float:

@@ -16,7 +16,7 @@ from .population import draw, every_sequence, outcome
 from .setting import Setting, coordinates
 from .steps import follow, named_entries, step_on_batch
 
-TABLES = ("steps", "batches", "embeddings", "starts")
+TABLES = ("steps", "batches", "embeddings", "starts", "beside", "further")
 
 
 def load_table(name: str) -> pd.DataFrame:

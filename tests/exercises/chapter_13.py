@@ -6,6 +6,10 @@ import torch
 
 NAMES = {"math": math, "torch": torch}
 
+RIGHT = [
+    ("fair", ("y >= 11", "(x - y) % 59 >= 12")),
+]
+
 MISTAKES = [
     ("sure_share", ("1 - 1 / N", "1 - 1 / N**2"), "counted over all pairs"),
     ("sure_share", lambda N: 1 - 1 / N, "counted over all pairs"),
@@ -19,8 +23,10 @@ MISTAKES = [
     ("enough_step", lambda K: math.log(4 * (K - 2)), "smaller h"),
     ("number_operand", lambda alpha, epsilon, p, N, V: 0.0, "votes of y with itself cancel"),
     ("number_operand", lambda alpha, epsilon, p, N, V: V * 6 * epsilon, "autograd gives"),
-    ("fair", ("(x - y) % 59 >= 12", "(x - y) % 59 >= 2"), "leave out 600"),
-    ("fair", ("x - y", "x + y"), "x = y stays for some"),
-    ("fair", lambda: torch.rand(59, 59, generator=torch.Generator().manual_seed(0)) < 0.7, "pairs more than another"),
+    ("fair", ("y >= 11", "y >= 2"), "leave out 600 to 1100"),
+    ("fair", ("y >= 11", "(x + y) % 59 >= 12"), "for one typed y"),
+    ("fair", lambda: torch.eye(59, dtype=torch.bool), "leave out 600 to 1100"),
+    ("fair", ("y >= 11", "x >= 11"), "for one typed y"),
+    ("fair", lambda: torch.rand(59, 59, generator=torch.Generator().manual_seed(0)) < 0.7, "for one typed y"),
     ("fair", lambda: torch.ones(59, 58), "shape"),
 ]

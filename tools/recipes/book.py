@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from functools import partial
 
 from .branches import alone, aside, imposed, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
-from .measured import causal, companion, few_examples, histories, history_again, laboratory, numbers_known, plain_rows, tuned
+from .measured import (
+    causal,
+    companion,
+    few_examples,
+    histories,
+    history_again,
+    laboratory,
+    numbers_known,
+    plain_rows,
+    tuned,
+    widths,
+)
 from .pictures import pictures
 from .published import SOURCE, published
 from .recipe import Recipe
@@ -175,6 +186,7 @@ TABLE = [
             ("batches", 1, []),
             ("embeddings", 2, []),
             ("starts", 6, ["train-study", "runs"]),
+            ("further", 4, []),
         )
     ),
     Recipe(
@@ -190,6 +202,7 @@ TABLE = [
         for name, which, each in (("reasoning", "*", 90), ("hypernetwork", "*", 4), ("rules", "[!n]*", 34))
     ),
     Recipe("hypernetwork-grid", ["data/companions/hypernetwork-grid.csv"], ["train-hypernetwork-grid"], 1, [tuned]),
+    Recipe("island-widths", ["data/companions/island-widths.csv"], [], 5, [widths]),
     Recipe("plain-rows", ["data/companions/plain-rows.csv"], ["train-plain-rows"], 0, [plain_rows]),
     Recipe("few-examples", ["data/companions/few-examples.csv"], ["train-rules", "rules-runs"], 1, [few_examples]),
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),

@@ -2,16 +2,19 @@
 
 import bz2
 import math
+from dataclasses import dataclass
 
 import pandas as pd
 import torch
+from torch import nn
 
 from assign_add_lib.analysis.causal import causes
 from assign_add_lib.analysis.history import history, history_text
 from assign_add_lib.analysis.rivals import controls
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
 from assign_add_lib.companions.hypernetwork.data import SUPPORTS
-from assign_add_lib.companions.hypernetwork.training import SETS, answers, load_arm, r_squared
+from assign_add_lib.companions.hypernetwork.model import Hypernetwork
+from assign_add_lib.companions.hypernetwork.training import SETS, ArmConfig, ArmLearner, answers, load_arm, r_squared
 from assign_add_lib.companions.reasoning import tables as reasoning
 from assign_add_lib.companions.rules import tables as rules
 from assign_add_lib.companions.rules.analysis import answering, right
@@ -144,6 +147,33 @@ def few_examples() -> Files:
             asked = draw_set("unseen tasks", run.split, ROWS, examples + 1, generator)
             rows.append({"tasks": tasks, "examples": examples, "right": right(answer, asked).mean().item()})
     return {"data/companions/few-examples.csv": text_of(pd.DataFrame(rows), "%.4f")}
+
+
+@dataclass(frozen=True)
+class WidthConfig(ArmConfig):
+    """An executor with the form of the teacher, told the code, and with another number of units."""
+
+    given_code: bool = True
+    support: str = "disconnected"
+    hidden: int = 32
+
+    def network(self) -> nn.Module:
+        """The untrained executor; with 32 units, that of the shipped runs."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return Hypernetwork(self.hidden)
+
+
+def widths() -> Files:
+    """How executors of several widths end that are told the code and trained on two islands; they are trained here."""
+    rows = []
+    for hidden in (8, 16, 32, 128):
+        for seed in (0, 1, 2):
+            learner = ArmLearner(WidthConfig(hidden=hidden, seed=seed))
+            while learner.step < learner.config.steps:
+                learner.advance()
+            rows.append({"hidden": hidden, "seed": seed} | learner.evaluated())
+    return {"data/companions/island-widths.csv": text_of(pd.DataFrame(rows), "%.6g")}
 
 
 def tuned() -> Files:

@@ -8,6 +8,7 @@ import torch
 from assign_add_lib.theory import sweeps
 
 from .beside import beside
+from .further import further
 from .recipe import Files, text_of
 from .starts import starts
 
@@ -53,6 +54,6 @@ def embeddings() -> Iterator[dict]:
 
 @torch.no_grad()
 def theorem(name: str) -> Files:
-    """One of the five tables, by the name of what yields its rows."""
-    makers = {"steps": steps, "batches": batches, "embeddings": embeddings, "starts": starts, "beside": beside}
+    """One of the six tables, by the name of what yields its rows."""
+    makers = {each.__name__: each for each in (steps, batches, embeddings, starts, beside, further)}
     return {f"data/theory/{name}.csv": text_of(pd.DataFrame(makers[name]()))}

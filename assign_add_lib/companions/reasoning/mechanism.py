@@ -249,6 +249,38 @@ def sums_unread(seed: ReasoningSeed, name: str, layer: int, head: int, many: int
     return {"right": fraction(values == true), "all but one": fraction((values[:, None] == left).any(1))}
 
 
+class ToldHead:
+    """A head, counted as its layer from 1, at last nodes that add so many, shifted to what it reads at those of another count."""
+
+    def __init__(self, seed: ReasoningSeed, name: str, layer: int, head: int):
+        self.network, self.layer, self.head, drawn = seed.network(name), layer - 1, head - 1, seed.graphs(1, 2 * GRAPHS)
+        self.asked = {many: drawn.rows(drawn.adds[:, -1] == many) for many in COUNTS}
+        self.before = {many: before_the_last(graphs)[:2] for many, graphs in self.asked.items()}
+        self.read = {many: analysis.readings(self.network, each[0], self.layer, each[1]) for many, each in self.before.items()}
+
+    def shift(self, many: int, told: int) -> Tensor:
+        """The mean of what the head reads at nodes that add `told`, less that at nodes that add so many."""
+        return (self.read[told].mean(0) - self.read[many].mean(0))[self.head]
+
+    def answers(self, many: int, told: int, shift: Tensor | None = None) -> dict[str, float]:
+        """Shares of the answers of nodes that add so many, as the head is shifted: by default to the count `told`.
+
+        *Right*; *terms*: with one of the numbers added told - many times more; *factor*: the sum times told / many.  Of nodes
+        alone at which all these differ; *nodes* says how many there are.
+        """
+        graphs, (factors, here), given = self.asked[many], self.before[many], self.read[many].clone()
+        P, true = graphs.vocabulary.modulus, graphs.solution[:, -1]
+        terms = (true[:, None] + (told - many) * graphs.solution.gather(1, graphs.operands[:, -1, :many])) % P
+        factor = true * told * pow(many, -1, P) % P
+        differ = torch.cat([true[:, None], terms, factor[:, None]][: 3 if many > 1 else 2], 1)  # of a copy terms are the factor
+        apart = (differ.sort(1).values.diff(dim=1) > 0).all(1)
+        given[:, self.head] += self.shift(many, told) if shift is None else shift
+        alter = analysis.exchange(self.layer, [self.head], here[apart], given[apart])
+        said = analysis.value_at(self.network, factors[apart], here[apart], alter)
+        hits = {"right": said == true[apart], "terms": (said[:, None] == terms[apart]).any(1), "factor": said == factor[apart]}
+        return {words: fraction(each) for words, each in hits.items()} | {"nodes": len(said)}
+
+
 def attention_weights(seed: ReasoningSeed, name: str) -> Numbers:
     """What heads attend to, mean weights: of layer 2 at sums, by how many they add; of layer 1 at their older operands.
 

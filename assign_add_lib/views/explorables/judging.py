@@ -1,11 +1,12 @@
 """Claims to judge: the rows of the scoreboard about runs, and a level to move."""
 
 import math
+import re
 
 from IPython.display import HTML
 
 from ...claims import study
-from ...engine.scoreboard import load_board
+from ...engine.scoreboard import Claim, load_board
 from .. import figures
 from .element import explorable
 
@@ -22,6 +23,30 @@ MEASURED = {  # in words what the measures of chapter 11 are called
     "qk1_num_to_prev_var, share of 11 rows": "share of the positions 1 to 11",
     "qk2_ov1_var_identity, share of 12 rows": "share of the 12 names",
     "ov2_mlp2_accuracy, all 3481 pairs": "share of all 3481 pairs",
+}
+WORDS = {  # what a reader of the chapters calls what a row names; each is a pattern, as a row has it
+    "0-var": "two typed numbers are added",
+    "1-var": "one operand is a letter",
+    "2-var": "both operands are letters",
+    "add-restricted": "held-out pairs",
+    "var-restricted": "letters on a side where training never puts them",
+    "spikes?": "jump of right answers",
+    "jump": "of right answers with a letter on a new side",
+    "(?:identity )?block": "match, the table of letters with letters",
+    "bare circuit": "addition module alone",
+    "routing": "look-up",
+    "shortcut": "taking any assigned number",
+    "constants?": "typed number",
+    "halfway": "between guessing and all right",
+    "probe|ridge classifier": "linear reader of a vector, chapter 6",
+    "[Ii]nterchange": "transplant from another problem, chapter 9",
+    "causal model": "story of chapter 9",
+    "named terms": "terms of the scores that our story names",
+    "position table|QK1": "score of position for position",
+    "MLP": "neurons",
+    "OV2": "what layer 2 brings of a number",
+    "F5[ab]": "figure of the study",
+    "frequenc(?:y|ies)": "waves of chapter 7",
 }
 
 
@@ -62,12 +87,20 @@ def rows() -> list[dict]:
             "study": not claim.origin.startswith("chapter"),
             "statement": claim.statement,
             "measured": MEASURED.get(claim.measured, claim.measured),
+            "words": _explained(claim),
             "level": claim.level,
             "least": not claim.at_most,
             "values": [_handed(float(values[name])) if name in asked else None for name in study.SEEDS],
             "seen": [place for place, name in enumerate(study.SEEDS) if name in claim.seen],
         })  # fmt: skip
     return found
+
+
+def _explained(claim: Claim) -> str:
+    """The words of a row that its reader may not know, each as the row has it, with what it means."""
+    text = f"{claim.name}. {claim.statement} {MEASURED.get(claim.measured, claim.measured)}"
+    found = {meant: re.search(rf"(?<![\w-])(?:{word})(?![\w-])", text) for word, meant in WORDS.items()}
+    return "; ".join(f"{match[0]}: {meant}" for meant, match in found.items() if match)
 
 
 def _data(claims: list[dict]) -> dict:

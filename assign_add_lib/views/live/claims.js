@@ -1,5 +1,5 @@
 // <claim-board chosen="F5a, margin" alone="yes">: claims as rows of ten marks, by verdict; of the chosen one the values, and a level to move.
-// It holds { seeds, claims: [{name, study, statement, measured, level, least, values, seen}, …] }.  A value is a number, "never",
+// It holds { seeds, claims: [{name, study, statement, measured, words, level, least, values, seen}, …] }; `words` explains words of the row.  A value is a number, "never",
 // "nothing" where there was nothing to measure, or null where a run was not asked; `seen` has the places of the runs that set the level.
 import { draw, make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
@@ -31,11 +31,12 @@ class ClaimBoard extends Explorable {
     back.addEventListener("click", () => (this.slider.set(this.home), this.#judge(this.home)));
     this.slider = slider("level", { least: 0, most: STEPS, value: 0, says: (at) => (this.claim ? digits(this.#levelAt(at)) : "") }, (at) => this.#judge(at));
     const one = make("div", { class: "one" },
-      part("statement", "p", { class: "statement" }), part("measured", "p", { class: "caption" }), part("line", "div", { class: "line" }),
-      make("div", { class: "controls" }, this.slider.root, back), part("verdict", "p", { class: "verdict", role: "status" }));
+      part("statement", "p", { class: "statement" }), part("measured", "p", { class: "caption" }), part("words", "p", { class: "caption words" }),
+      part("line", "div", { class: "line" }), part("numbers", "ul", { class: "numbers", "aria-label": "The number of each run" }),
+      make("div", { class: "controls" }, this.slider.root, back));
     this.rows = this.hasAttribute("alone") ? [] : this.claims.map((claim) => this.#row(claim));
     const sides = [["The study’s", true], ["This book’s", false]].map(([words, study]) => this.#side(words, study));
-    this.view.replaceChildren(...(this.rows.length ? [make("div", { class: "all" }, ...sides)] : []), one);
+    this.view.replaceChildren(...(this.rows.length ? [make("div", { class: "all" }, ...sides)] : []), one, part("verdict", "p", { class: "verdict", role: "status" }));
     this.#choose(this.claims.find(({ name }) => name === this.getAttribute("chosen")));
   }
 
@@ -43,7 +44,7 @@ class ClaimBoard extends Explorable {
   #row(claim) {
     const marks = draw("svg", { viewBox: "0 0 120 12", "aria-hidden": "true" }), { verdict } = judged(claim, claim.level);
     claim.values.forEach((value, run) => value !== null && marks.append(this.#mark(claim, run, claim.level, 6 + 12 * run, 6, 4)));
-    const root = make("button", { type: "button", class: "row", title: claim.name, "aria-label": `${claim.name}: ${verdict}` }, marks);
+    const root = make("button", { type: "button", class: "claim-row", title: claim.name, "aria-label": `${claim.name}: ${verdict}` }, marks);
     root.addEventListener("click", () => this.#choose(claim));
     return { claim, verdict, root };
   }
@@ -75,6 +76,7 @@ class ClaimBoard extends Explorable {
     for (const { claim: each, root } of this.rows) root.setAttribute("aria-pressed", each === claim);
     this.statement.replaceChildren(make("strong", { text: `${claim.name}. ` }), claim.statement);
     this.measured.textContent = `Measured: ${claim.measured}.`;
+    this.words.textContent = claim.words && `(${claim.words}.)`;
     this.slider.set(this.home);
     this.#judge(this.home);
   }
@@ -87,7 +89,8 @@ class ClaimBoard extends Explorable {
   #judge(at) {
     const level = this.#levelAt(at), { held, of, verdict } = judged(this.claim, level), moved = at === this.home ? "" : " The level was moved after the look.";
     this.#draw(level);
-    this.verdict.textContent = `${this.claim.least ? "At least" : "At most"} ${digits(level)}: in ${held} of ${of}, ${verdict}.${moved}`;
+    const name = this.rows.length ? `${this.claim.name}. ` : ""; // said where its statement may be out of sight
+    this.verdict.textContent = `${name}${this.claim.least ? "At least" : "At most"} ${digits(level)}: in ${held} of ${of}, ${verdict}.${moved}`;
   }
 
   /** The values on a line, those that coincide one above the other, and the side of the level on which the claim holds. */
@@ -103,8 +106,16 @@ class ClaimBoard extends Explorable {
       drawing.append(this.#mark(claim, run, level, at, 98 - 10 * up, 7));
     });
     drawing.append(draw("path", { class: "level", d: `M${cut} 4V116` }), draw("text", { x: Math.max(20, Math.min(WIDE - 20, cut)), y: 140 }, digits(level)));
-    const without = claim.values.flatMap((value, run) => (value === "nothing" || value === "never" ? [`${this.seeds[run]} ${value}`] : []));
-    this.line.replaceChildren(drawing, make("p", { class: "caption", text: without.length ? `No number: ${without.join(", ")}.` : "" }));
+    const numbers = claim.values.filter((value) => typeof value === "number"), ends = numbers.length ? [Math.min(...numbers), Math.max(...numbers)] : [];
+    for (const end of new Set(ends)) if (Math.abs(x(end) - cut) > 60) drawing.append(draw("text", { class: "end", x: x(end), y: 140 }, digits(end)));
+    this.line.replaceChildren(drawing);
+    this.numbers.replaceChildren(...claim.values.flatMap((value, run) => (value === null ? [] : [this.#number(claim, run, level)])));
+  }
+
+  /** A run's seed and its number, in the colour of its mark. */
+  #number(claim, run, level) {
+    const value = claim.values[run], good = holds(claim, value, level), told = typeof value === "number" ? digits(value) : value;
+    return make("li", { class: (good ? "holds" : "fails") + (claim.seen.includes(run) ? " known" : "") }, make("span", { text: `${this.seeds[run]} ` }), `${told}${good ? "" : " ✗"}`);
   }
 }
 

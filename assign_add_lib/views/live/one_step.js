@@ -1,6 +1,7 @@
 // <one-step letters="a b …" block="…" tokens="c 1 b 17 …" scores="…" added="…" right="…" stride="0.01" window="1.18 1.26" …>:
 // the theorem's step, at a length that the reader chooses.  All scores are linear in it, and what one problem makes of them is
-// computed here; the share of other problems that are right is handed over, at each multiple of the stride.
+// computed here; the share of other problems that are right is handed over, at each multiple of the stride, and drawn as far as
+// the reader has gone, so that the curve does not tell before it is asked.
 import { draw, make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
 import { largest } from "./network.js";
@@ -17,6 +18,7 @@ class OneStep extends Explorable {
     for (const name of ["block", "scores", "added", "right", "window"]) this[name] = this.numbers(name);
     for (const name of ["stride", "N", "x", "y"]) [this[name]] = this.numbers(name);
     this.most = (this.right.length - 1) * this.stride;
+    this.reached = 0;
     const says = (place) => rounded(place * this.stride, 2);
     this.slider = slider("length of the step", { least: 0, most: this.right.length - 1, value: 0, says }, (place) => this.#turn(place));
     this.verdict = make("p", { class: "verdict", role: "status" });
@@ -35,7 +37,7 @@ class OneStep extends Explorable {
     const panel = (picture, text) => make("div", {}, picture, make("p", { class: "caption", text }));
     this.view.replaceChildren(this.slider.root, this.verdict, make("div", { class: "pictures" },
       panel(this.table, "What a number's letter (row) scores for the letter that is asked (column): the gradient's entry, times the length."),
-      panel(this.curve, "How many are right, of other problems with one variable and six assignments. The theorem's own step, 1, ranks the asked number above the other assigned ones; it promises no answers."),
+      panel(this.curve, "How many other problems are right, with one variable and six assignments: drawn as far as you have gone."),
       panel(this.attention, `Where = looks in ${this.#problem()}`),
       panel(this.sums, "What the neurons make of it, by answer."),
     ));
@@ -51,6 +53,7 @@ class OneStep extends Explorable {
   /** Go to a multiple of the stride, and draw all that follows. */
   #turn(place) {
     this.slider.set(place);
+    this.reached = Math.max(this.reached, place);
     const h = place * this.stride, raised = this.scores.map((score, t) => score + h * this.added[t]), most = Math.max(...raised);
     const grown = raised.map((score) => Math.exp(score - most)), all = grown.reduce((sum, each) => sum + each), a = grown.map((each) => each / all);
     const content = new Float64Array(this.N), logits = new Float64Array(this.N);
@@ -93,16 +96,15 @@ class OneStep extends Explorable {
   #drawCurve(place) {
     const x = (h) => SPAN[0] + ((SPAN[1] - SPAN[0]) * h) / this.most, y = (share) => LEVEL[0] + (LEVEL[1] - LEVEL[0]) * share;
     const [from, until] = this.window.map(x), here = [x(place * this.stride), y(this.right[place])];
-    const points = this.right.map((share, i) => `${x(i * this.stride).toFixed(1)},${y(share).toFixed(2)}`).join(" ");
-    this.curve.setAttribute("aria-label", `Accuracy over the length of the step: above one half only near ${rounded((this.window[0] + this.window[1]) / 2, 2)}`);
+    const passed = this.reached * this.stride >= this.window[1], points = this.right.slice(0, this.reached + 1).map((share, i) => `${x(i * this.stride).toFixed(1)},${y(share).toFixed(2)}`).join(" ");
+    this.curve.setAttribute("aria-label", `Accuracy over the length of the step${passed ? `: above one half only near ${rounded((this.window[0] + this.window[1]) / 2, 2)}` : ""}`);
     this.curve.replaceChildren(
-      draw("rect", { class: "window", x: from, width: until - from, y: LEVEL[1], height: LEVEL[0] - LEVEL[1] }),
-      draw("text", { class: "middle", x: (from + until) / 2, y: LEVEL[1] - 12 }, `${this.x} and ${this.y} in balance`),
+      ...(passed ? [draw("rect", { class: "window", x: from, width: until - from, y: LEVEL[1], height: LEVEL[0] - LEVEL[1] }), draw("text", { class: "middle", x: (from + until) / 2, y: LEVEL[1] - 12 }, `${this.x} and ${this.y} in balance`)] : []),
       ...[0, 0.5, 1].flatMap((share) => [draw("line", { class: "grid", x1: SPAN[0], x2: SPAN[1], y1: y(share), y2: y(share) }), draw("text", { class: "end", x: SPAN[0] - 5, y: y(share) + 4 }, `${100 * share}%`)]),
       ...[0, 0.5, 1, 1.5].filter((h) => h <= this.most).map((h) => draw("text", { class: "middle", x: x(h), y: 304 }, String(h))),
       draw("polyline", { points }),
       draw("line", { class: "here", x1: here[0], x2: here[0], y1: LEVEL[1], y2: LEVEL[0] }), draw("circle", { class: "spot", cx: here[0], cy: here[1], r: 6 }),
-      draw("text", { class: "middle", x: (SPAN[0] + SPAN[1]) / 2, y: 324 }, "length of the step (1: the theorem's, which only ranks)"),
+      draw("text", { class: "middle", x: (SPAN[0] + SPAN[1]) / 2, y: 324 }, "length of the step"),
     );
   }
 
