@@ -53,8 +53,8 @@ def test_examples_that_decide_are_found_by_their_places():
         assert found["as these say"] == 1 and found["as the rest say"] == 0
     assert {row["right"] for row in tables.by_latest(seed)} == {1}
     assert table(tables.by_fixed, seed, "latest")["fixed",]["right"] == 1
-    by_match = table(tables.by_match, seed, "place")
-    assert by_match[8,]["moved"] == 1 and by_match[1,]["moved"] < 0.05 < 0.95 < by_match[1,]["kept"]
+    moves = table(tables.by_place_of_match, seed, "place")
+    assert moves[8,]["moved"] == 1 and moves[1,]["moved"] < 0.05 < 0.95 < moves[1,]["kept"]
 
 
 def test_a_match_that_decides_is_found_by_its_place():
@@ -103,7 +103,7 @@ def test_the_shipped_tables_are_what_the_shipped_runs_give(name, monkeypatch):
     monkeypatch.setattr(
         analysis, "after_exchange", lambda *asked: exchanged(*asked) if asked[3] == at and len(asked[0].layers) > 1 else none
     )
-    with_lessons = name in ("by_latest", "by_match", "by_fixed", "latest_of_another")  # of these networks alone
+    with_lessons = name in ("by_latest", "by_place_of_match", "by_fixed", "latest_of_another")  # of these networks alone
     p, arm = (11, ELEVEN) if with_lessons else (7, "four layers" if name == "exchanges" else "one layer")
     seed = RuleSeed(0, p)
     seed.main, seed.networks = [arm], {arm: seed.run(arm).network()}

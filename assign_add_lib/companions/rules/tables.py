@@ -171,7 +171,7 @@ def _with_lessons(seed: RuleSeed) -> tuple[str, analysis.Answering]:
     return next(iter(seed.answering.items()))
 
 
-def by_match(seed: RuleSeed) -> Measured:
+def by_place_of_match(seed: RuleSeed) -> Measured:
     """What becomes of right answers on unseen tasks where the one match, at each place in its turn, is made wrong."""
     by, (arm, answer) = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(3)), _with_lessons(seed)
     for place in range(EXAMPLES):
@@ -328,7 +328,7 @@ SEVEN = [(seed, 7) for seed in SEEDS]
 BOTH = [*SEVEN, (SEEDS[0], 11)]
 SHIPPED_OF = {  # for which seeds and numbers each measure is shipped
     **dict.fromkeys((shots, course, combining, wrong_example, by_place, by_question, by_latest), BOTH),
-    **dict.fromkeys((by_match, by_fixed, latest_of_another, head_waves), BOTH),
+    **dict.fromkeys((by_place_of_match, by_fixed, latest_of_another, head_waves), BOTH),
     **dict.fromkeys((lines, striking_out, several_wrong, reading, heads, exchanges), SEVEN),
     numbers_known: SEVEN[:1],
 }
