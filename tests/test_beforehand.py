@@ -243,6 +243,15 @@ def branches(kinds, worlds, but=()):
     return f"{WORDS[sum(found)]} of {WORDS[len(found)]}"
 
 
+def let_go():
+    """In how many of four networks the look-up is there 600 steps after names were let go, and fewer were right at once."""
+    rows, found = pd.read_csv(shipped_file("laboratory-let-go.csv")).query("held and run != 'modulus-60-0'"), []
+    for name, curve in rows.groupby("run"):
+        bare = curve.set_index("step")["bare"]
+        found.append(bare[1000] < bare[0] and comes(load_world_run(name), "1-var train", bare) < math.inf)
+    return f"{WORDS[sum(found)]} of {WORDS[len(found)]}"
+
+
 def split_doubles():
     """Ten networks, whole but for the split of layer 2's attention between the two numbers, which is that of tidying."""
     operands, held = torch.zeros(16), 0
@@ -528,6 +537,7 @@ DECIDE = {
     "unchanged": lambda: branches(["unchanged"], SUBTRACTION + LINKS),
     "sign": lambda: branches(["sign"], MODULO + LINKS + SUBTRACTION, but=["subtraction-2"]),
     "nothing-changes": nothing_changes,
+    "let-go": let_go,
 }
 
 

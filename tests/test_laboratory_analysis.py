@@ -176,3 +176,41 @@ def test_reading_evenly_mends_balance_and_no_look_up(monkeypatch):
     uneven = Run(world, weights)
     assert analysis.ranked_first(uneven, "2-var train") == 1 and analysis.found_but_wrong(uneven, "2-var train") > 0.3
     assert analysis.evened(uneven, "2-var train") == 1
+
+
+def of_any(problem):
+    """The answer with the first assigned number in place of the variable."""
+    number = problem.assignments[0][1]
+    return sum(number if asked is not None else each for asked, each in zip(problem.asked, problem.numbers)) % 7
+
+
+def test_a_letter_is_swapped_for_another():
+    assert analysis.swapped(Knowing(lambda problem: problem.answer)) == (0, 1)
+    assert analysis.swapped(Knowing(of_any)) == (1, 0)
+
+
+def test_of_two_strangers_the_right_one_is_told():
+    def reads(which):
+        def row(problem):
+            there = [place for (v, _), place in zip(problem.assignments, problem.places) if v in (7, 8)]
+            assert len(there) == 2
+            read = torch.zeros(1, 14)
+            read[0, [place for place in there if (place in problem.at) == which]] = 1
+            return read
+
+        return row
+
+    world = replace(WORLDS["strangers"], unasked=1, unseen=2)
+    for which in (True, False):
+        assert analysis.which_stranger(Knowing(None, reads(which), world)) == which
+
+
+def test_without_look_up_is_the_better_of_two_shortcuts():
+    run = Run(WORLDS["plain"], None)
+    for of in ("1-var train", "1-var add-restricted"):
+        blind, both = analysis.base(run, of), analysis.without_look_up(run, "right", of)
+        assert both > blind + 0.02 if of == "1-var train" else both == blind
+        assert analysis.without_look_up(run, "above_shortcut", of) == (both - blind) / (1 - blind)
+    assert 0.1 < analysis.without_look_up(run, "right_when_full", "1-var train") < analysis.base(run, "1-var train")
+    assert analysis.without_look_up(run, "right", "0-var train") is None
+    assert analysis.without_look_up(run, "arrives", "1-var train") is None

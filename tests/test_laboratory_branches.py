@@ -85,3 +85,22 @@ def test_a_branch_goes_on_from_the_state_and_differs_by_its_change(tmp_path, mon
     assert len(set(losses)) == 6 and max(losses) - min(losses) < 0.5
     with pytest.raises(ValueError, match="one of helped, fixed, names, sign, numbers, unchanged, not 'other'"):
         branches.branched(run, tmp_path / "state.safetensors", "other")
+
+
+def test_names_are_held_and_let_go_of(monkeypatch):
+    for name in ("HELD", "FREE", "EVERY"):
+        monkeypatch.setattr(branches, name, 2)
+    run = Run(WIDE, WIDE.weights())
+    run.weights = lambda: WIDE.weights()
+    held, left = branches.let_go(run), branches.let_go(run, held=False)
+    assert held["step"].tolist() == [0, 2, 4] and held["hand"].tolist() == [True, False, False] and not left["hand"].any()
+    assert (left["bare"] == left[branches.OF]).all() and (held["bare"] == held[branches.OF])[1:].all()
+    same = [each for each in held if each.startswith(("bare", "layer"))]
+    assert held.loc[0, same].equals(left.loc[0, same]) and not held.loc[1, same].equals(left.loc[1, same])
+    learner = WorldLearner(WIDE)
+    for _ in range(4):
+        learner.advance()
+    one = analysis.problems(run, branches.OF)
+    with torch.no_grad():
+        right = last_logits(learner.weights, one.tokens).argmax(1) == one.answers
+    assert left["bare"].iloc[-1] == right.double().mean().item()

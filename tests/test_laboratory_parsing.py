@@ -7,7 +7,7 @@ import pytest
 from worlds import RECKON, WORLDS, read, rng
 
 from assign_add_lib.laboratory.data import draw_split, evaluation_populations, training_population
-from assign_add_lib.laboratory.parsing import Parsed, shortcut
+from assign_add_lib.laboratory.parsing import Parsed, informed, shortcut
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -48,3 +48,18 @@ def test_the_shortcut_is_as_often_right_as_a_slow_solver(name):
         pairs = 40 * list(zip(batch.tokens.tolist(), batch.answers.tolist()))
         right = sum(guess(ids, world, dice) == answer for ids, answer in pairs)
         assert shortcut(world, batch) == pytest.approx(right / len(pairs), abs=0.015), words
+
+
+@pytest.mark.parametrize("name", ["plain", "minus", "links"])
+def test_the_informed_shortcut_leaves_out_what_training_never_shows(name):
+    world = WORLDS[name]
+    trained = draw_split(world)
+    batch = evaluation_populations(world, trained)["1-var train"].sample(300, rng(3))
+    right = 0
+    for ids, answer in zip(batch.tokens.tolist(), batch.answers.tolist()):
+        problem = read(ids, world)
+        numbers = [value for _, value in problem.assignments if isinstance(value, int)]
+        pairs = [[n if v is not None else each for v, each in zip(problem.asked, problem.numbers)] for n in numbers]
+        kept = [pair for pair in pairs if trained[tuple(pair)]]
+        right += sum(reduce(RECKON[world.operation], pair) % world.n_numbers == answer for pair in kept) / len(kept)
+    assert informed(world, batch, trained) == pytest.approx(right / 300, abs=0.02)

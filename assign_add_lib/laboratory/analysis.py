@@ -17,7 +17,7 @@ from ..model import run as forward
 from ..sampling import Batch
 from .circles import least_at_half, off_by_half, waves_of_logarithms
 from .data import Law, constants, evaluation_populations
-from .parsing import Parsed, full, shortcut
+from .parsing import Parsed, full, informed, shortcut
 from .training import WorldRun, answers, share_of
 
 Measure = Callable[[WorldRun, str], float]
@@ -70,6 +70,53 @@ def above_shortcut(run: WorldRun, of: str) -> float:
 def base(run: WorldRun, of: str) -> float:
     """What is right by the shortcut, or where there is nothing to look up, by chance."""
     return 1 / run.world.n_numbers if of.startswith("0") else shortcut(run.world, problems(run, of))
+
+
+def without_look_up(run: WorldRun, measure: str, of: str) -> float | None:
+    """What `right`, `right_when_full` or `above_shortcut` would give of the better of two solvers that look nothing up, the blind
+    and the informed shortcut; None for another measure, and where there is nothing to look up.
+    """
+    if measure not in ("right", "right_when_full", "above_shortcut") or of.startswith("0"):
+        return None
+    batch = full(run.world, problems(run, of, 4)) if measure == "right_when_full" else problems(run, of)
+    blind = shortcut(run.world, batch)
+    best = max(blind, informed(run.world, batch, run.split))
+    return (best - blind) / (1 - blind) if measure == "above_shortcut" else best
+
+
+def swapped(run: WorldRun) -> tuple[float, float]:
+    """What answers say if a problem asks for another assigned letter in place of its own: of how many problems both answers are
+    the same, and of how many both are right.
+
+    For two operands, one variable.  The other letter is one that training asks for there, its number makes a trained pair, and
+    the right answers differ.
+    """
+    world, batch = run.world, problems(run, "1-var train")
+    tokens, parsed = batch.tokens, Parsed(world, batch.tokens)
+    left, number = parsed.asked[:, :1], parsed.head.clamp(max=world.n_numbers - 1)
+    never = [torch.isin(parsed.names, world.task.first_variable + torch.tensor(each)) for each in world.never]
+    typed = parsed.operands[~parsed.asked][:, None]
+    trained = torch.where(left, run.split[number, typed], run.split[typed, number])
+    other = parsed.number & trained & ~torch.where(left, *never) & (parsed.names != parsed.operands[parsed.asked][:, None])
+    at = (other * torch.rand(other.shape, generator=torch.Generator().manual_seed(SEED))).argmax(1, keepdim=True)
+    second = tokens.clone()
+    second[:, world.task.room + 1 : -1] = torch.where(parsed.asked, parsed.names.gather(1, at), parsed.operands)
+    truth = world.apply(torch.where(parsed.asked, number.gather(1, at), parsed.operands))
+    usable = other.any(1) & (truth != batch.answers)
+    one, two = (answers(run.weights(), each[usable]) for each in (tokens, second))
+    return share_of(one == two), share_of((one == batch.answers[usable]) & (two == truth[usable]))
+
+
+def which_stranger(run: WorldRun) -> float:
+    """Of problems that assign the first two letters unseen in training, and ask for one: in how many its number is read more."""
+    world, tokens = run.world, problems(run, "1-var unseen", 4).tokens
+    tokens = tokens[Parsed(world, tokens).number.sum(1) > 1]
+    parsed, first = Parsed(world, tokens), world.task.first_variable + world.n_variables - world.unseen
+    here, asked = parsed.places[parsed.asked][:, None], parsed.operands[parsed.asked][:, None]
+    others = parsed.number.scatter(1, here, False)
+    there = (others * torch.rand(others.shape, generator=torch.Generator().manual_seed(SEED))).argmax(1, keepdim=True)
+    read = read_last(run.weights(), tokens.scatter(1, there - 1, 2 * first + 1 - asked)).mean(1)  # renamed to the other one
+    return share_of(read.gather(1, here) > read.gather(1, there))
 
 
 def more_ranked_first(run: WorldRun, of: str) -> float:

@@ -40,6 +40,9 @@ RUNS = {
     **dict.fromkeys((f"chain-two-layers-{seed}" for seed in range(3)), ("fixed", "names", "sign", "unchanged")),
 }
 SHIPPED = "laboratory-branches.csv"
+LET_GO = ("modulus-60-0", "subtraction-0", "subtraction-1", "subtraction-2", "chain-two-layers-0")  # their weights are shipped
+HELD, FREE = 1000, 600  # steps
+LET_GO_SHIPPED = "laboratory-let-go.csv"
 Change = Callable[[Tensor, Tensor], Tensor]  # what `=` reads (batch, key) instead of what it would, and tokens (batch, pos)
 
 
@@ -134,5 +137,42 @@ def branched(run: WorldRun, state: Path, branch: str) -> pd.DataFrame:
                 read = forward(learner.weights, tokens, alter=altered(tokens, change))[PATTERN][:, 0, -1, -3:-1]
             rows.append({"step": learner.step - start, "name read": read[names].mean().item()} | learner.evaluated())
         if learner.step == start + STEPS:
+            return pd.DataFrame(rows)
+        learner.advance()
+
+
+def let_go(run: WorldRun, held: bool = True) -> pd.DataFrame:
+    """The rows of a run that goes on from its last weights, Adam anew: for HELD steps with its names held, then for FREE without.
+
+    Each row has accuracies as the branch trains (`hand`: whether names are held) and, *bare*, without the hand.  What is read of
+    typed numbers, layer by layer and side by side, is that of problems without variables, in which nothing is held.  Without
+    `held` nothing is changed throughout: the control.
+    """
+    change, learner, rows = change_of("names", run), WorldLearner(run.world), []
+    with torch.no_grad():
+        for name, tensor in run.weights().tensors().items():
+            learner.tensors[name].copy_(tensor)
+    one, plain = problems(run, OF), problems(run, "0-var train").tokens[:1000]
+    asked = Parsed(run.world, one.tokens).asked
+
+    def with_hand(tokens: Tensor) -> dict:
+        return altered(tokens, change) if held and learner.step < HELD else {}
+
+    learner.logits = lambda weights, tokens: last_logits(weights, tokens, with_hand(tokens))
+    while True:
+        if learner.step % EVERY == 0:
+            with torch.no_grad():
+                hand, bare = (forward(learner.weights, one.tokens, alter=way) for way in (with_hand(one.tokens), {}))
+                typed = forward(learner.weights, plain)
+            right = (hand.answers == one.answers).double()
+            row = {"step": learner.step, "hand": held and learner.step < HELD, OF: right.mean().item()}
+            row |= {f"{side} name": right[asked[:, at]].mean().item() for at, side in enumerate(("left", "right"))}
+            row |= {"bare": (bare.answers == one.answers).double().mean().item()}
+            row |= {"bare read": bare[PATTERN][:, 0, -1, -3:-1][asked].mean().item()}
+            for layer in range(run.world.layers):
+                read = typed[f"blocks.{layer}.attn.hook_pattern"][:, 0, -1, -3:-1].mean(0).tolist()
+                row |= {f"layer {layer + 1}, {side}": each for side, each in zip(("left", "right"), read)}
+            rows.append(row)
+        if learner.step == HELD + FREE:
             return pd.DataFrame(rows)
         learner.advance()

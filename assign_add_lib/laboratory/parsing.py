@@ -1,5 +1,7 @@
 """Problems taken apart, and what is right by a shortcut."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -59,13 +61,27 @@ def shortcut(world: World, batch: Batch, seed: int = 0) -> float:
 
     Where the question asks for links, it takes numbers whose variables are named by links.
     """
+    return sum((world.apply(each) == batch.answers).double().mean().item() / TURNS for each in _picks(world, batch, seed))
+
+
+def informed(world: World, batch: Batch, trained: Tensor, seed: int = 0) -> float:
+    """The same of a solver that takes numbers which make a tuple of training (N, ..., N), where there are such: the informed
+    shortcut.
+    """
+    won, kept = torch.zeros(2, len(batch.answers)), torch.zeros(2, len(batch.answers))
+    for numbers in _picks(world, batch, seed):
+        there = (numbers < world.n_numbers).all(1) & trained[tuple(numbers.clamp(max=world.n_numbers - 1).T)]
+        which = torch.stack([there, torch.ones_like(there)])
+        won, kept = won + (which & (world.apply(numbers) == batch.answers)), kept + which
+    return torch.where(kept[0] > 0, won[0] / kept[0].clamp(min=1), won[1] / kept[1]).double().mean().item()
+
+
+def _picks(world: World, batch: Batch, seed: int) -> Iterator[Tensor]:
+    """Draws of the numbers (batch, operands) that the shortcut reckons with."""
     parsed, generator = Parsed(world, batch.tokens), torch.Generator().manual_seed(seed)
     prefer = parsed.named * parsed.linked.any(1, keepdim=True) - 10.0 * ~parsed.number
     which = (parsed.asked.cumsum(1) - 1).clamp(min=0)  # the first, second, ... variable of the question
-    right = 0.0
     for _ in range(TURNS):
         order = (prefer + torch.rand(prefer.shape, generator=generator)).topk(world.operands).indices
         chosen = parsed.head.gather(1, order).gather(1, which)
-        numbers = torch.where(parsed.asked, chosen, parsed.operands)
-        right += (world.apply(numbers) == batch.answers).double().mean().item() / TURNS
-    return right
+        yield torch.where(parsed.asked, chosen, parsed.operands)

@@ -4,12 +4,41 @@ from assign_add_lib.laboratory import read_plan
 
 NAMES = {"report": lambda *_: None}
 
+EASY = """
+[[prediction]]
+name = "first"
+statement = "."
+because = "."
+rival = "."
+control = "."
+chance = "."
+measure = "right"
+of = "1-var train"
+at_most = 0.9
+only_if = "as good among nine"
+[[prediction]]
+name = "easy"
+statement = "."
+because = "."
+rival = "."
+control = "."
+chance = "."
+measure = "right"
+of = "1-var train"
+at_most = 0.8
+only_if = "first"
+"""  # its condition is borne out by an untrained network as well
+
 MISTAKES = [
     ("bound", ("n - places, 0", "n - places, 1"), "counting gives"),
     ("seeds_needed", (" > most", " >= most + 0.5"), "with"),
     ("seeds_needed", ("range(2 * n // 3, n + 1)", "range(2 * n // 3 + 1, n + 1)"), "seeds, not"),  # more than two thirds
     ("own_world", ("at_least = 0.85", "at_least = 0.02"), "nearly bears out"),
     ("own_world", ("at_least = 0.85", "at_least = 0.36"), "without any look-up"),
+    ("own_world", ("at_least = 0.85", "at_least = 0.46"), "without any look-up"),  # above the blind pick, not the informed
+    ("own_world", ('"right"', '"right_when_full"', "0.85", "0.18"), "without any look-up"),
+    ("own_world", ('"right"', '"above_shortcut"', "0.85", "0.1"), "without any look-up"),
+    ("own_world", ("at_least = 0.85", "at_least = 0.85" + EASY), "bears out 'easy'"),
     # the case of the text alone
     ("bound", (" + (1 - 1 / others) / N", ""), "the right sum modulo N"),
     ("bound", ("(1 / others + (1 - 1 / others) / N)", "(1 / n + (1 - 1 / n) / N)"), "whose place is bound"),

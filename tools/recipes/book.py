@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from .branches import alone, aside, imposed, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
+from .branches import alone, aside, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import (
     causal,
     companion,
@@ -208,6 +208,7 @@ TABLE = [
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
+    Recipe("laboratory-let-go", ["data/laboratory-let-go.csv"], ["laboratory-runs"], 5, [of_let_go]),
     Recipe(
         "scoreboard", ["data/scoreboard.csv"], SCORED, 2, ["board"], "commit a new claim with its level before it is measured"
     ),

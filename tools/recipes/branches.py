@@ -165,3 +165,20 @@ def of_worlds() -> Files:
     work = (joblib.delayed(of_world)(name, which) for name, branches in laboratory.RUNS.items() for which in branches)
     table = pd.concat(joblib.Parallel(n_jobs=-1)(work)).reindex(columns=["run", "branch", "step", *WORLD_COLUMNS])
     return {f"data/{laboratory.SHIPPED}": text_of(table)}
+
+
+def let_go_of(name: str, held: bool) -> pd.DataFrame:
+    """The rows of a run of the laboratory whose names are held for a while, or of its control."""
+    torch.set_num_threads(1)
+    file = ROOT / "runs/laboratory-let-go" / f"{name}-{held}.csv"
+    rows = once(file, lambda: laboratory.let_go(load_world_run(name), held))
+    return rows.assign(run=name, held=held)
+
+
+def of_let_go() -> Files:
+    """Five networks whose names are held and let go, and the same without a hand."""
+    work = (joblib.delayed(let_go_of)(name, held) for held in (True, False) for name in laboratory.LET_GO)
+    table = pd.concat(joblib.Parallel(n_jobs=-1)(work))
+    first = ["run", "held", "step"]
+    columns = first + [each for each in table if each not in first]
+    return {f"data/{laboratory.LET_GO_SHIPPED}": text_of(table[columns])}
