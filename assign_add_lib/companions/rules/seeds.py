@@ -100,10 +100,10 @@ class RuleSeed:
         """Rows whose last question is a multiple of the example at one place alone; `of` draws others."""
         return draw_where(partial(matched, example=place), ROWS, self._draw(10 + of, self.tasks(tasks)))
 
-    def unmatched(self, tasks: str = "unseen tasks", lines: int = 0, zero: str = "", rows: int = ROWS) -> Rows:
+    def unmatched(self, tasks: str = "unseen tasks", lines: int = 0, zero: str = "", rows: int = 0) -> Rows:
         """Rows whose last question is a multiple of no example; with `lines`, the examples lie on exactly so many lines."""
         draw = self._draw(20 + lines if lines else 2, self.tasks(tasks, zero), lines)
-        return draw_where(partial(unmatched, lines=lines), rows, draw)
+        return draw_where(partial(unmatched, lines=lines), rows or ROWS, draw)
 
     def rows_by_match(self, tasks: str = "unseen tasks") -> dict[str, Rows]:
         """Rows with one match, and with none."""
