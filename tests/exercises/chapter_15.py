@@ -23,6 +23,18 @@ def trained(x, y):
     return ArmSeed(0).run("hypernetwork").network().code((x, y))
 
 
+LINKED_ONLY = (
+    *(
+        "torch.combinations(torch.arange(8))",
+        "torch.tensor([(a, b) for a in range(8) for b in range(a) if min(a - b, 8 - a + b) < 3])",
+    ),
+    *("28", "16"),
+)
+ISLANDS_ONLY = (
+    *("torch.combinations(torch.arange(8))", "torch.tensor([(a, b) for a in range(8) for b in range(a) if a // 4 == b // 4])"),
+    *("28", "12"),
+)
+
 ALL_EIGHT = (
     *("nn.functional.one_hot(pairs, 8).float()", "torch.eye(8)[None]"),
     *("torch.full((28, 2)", "torch.full((1, 8)", "expand(28", "expand(1"),
@@ -43,6 +55,8 @@ MISTAKES = [
     ("other_modules", ("torch.linalg.inv(R)", "R.T"), "R's transpose"),
     ("other_modules", lambda modules, R: modules, "write the mixture of z R as a sum"),
     ("few_examples", ALL_EIGHT, "use that a task has one or two"),
+    ("few_examples", LINKED_ONLY, "that training never mixed"),
+    ("few_examples", ISLANDS_ONLY, "under 0.3% can be reached"),
     ("few_examples", ("torch.arange(8))", "torch.arange(8))[:4]", "28", "4"), "is every pair tried"),
     ("few_examples", ("torch.full((28, 2)", "torch.full((28, 1)"), "two strengths of its own"),
     ("few_examples", lambda executor, x, y: torch.zeros(4), "the code has shape (4,)"),

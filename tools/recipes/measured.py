@@ -12,8 +12,8 @@ from assign_add_lib.analysis.causal import causes
 from assign_add_lib.analysis.history import history, history_text
 from assign_add_lib.analysis.rivals import controls
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
-from assign_add_lib.companions.hypernetwork.data import SUPPORTS
-from assign_add_lib.companions.hypernetwork.model import Hypernetwork
+from assign_add_lib.companions.hypernetwork.data import INPUTS, MODULES, OUTPUTS, SUPPORTS, execute, mix
+from assign_add_lib.companions.hypernetwork.model import Bottleneck, Decoder, Hypernetwork
 from assign_add_lib.companions.hypernetwork.training import SETS, ArmConfig, ArmLearner, answers, load_arm, r_squared
 from assign_add_lib.companions.reasoning import tables as reasoning
 from assign_add_lib.companions.rules import tables as rules
@@ -174,6 +174,97 @@ def widths() -> Files:
                 learner.advance()
             rows.append({"hidden": hidden, "seed": seed} | learner.evaluated())
     return {"data/companions/island-widths.csv": text_of(pd.DataFrame(rows), "%.6g")}
+
+
+class ProductReader(Decoder):
+    """The MLP, reading the products of each number of the code with each of the question, and neither of them alone."""
+
+    def __init__(self, hidden: int = 128):
+        super().__init__(hidden)
+        self.mlp[0] = nn.Linear(MODULES * INPUTS, hidden)
+
+    def forward(self, code: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """Answers (task, questions, OUTPUTS) to a code (task, MODULES)."""
+        return self.mlp(torch.einsum("tm,tni->tnmi", code, asked).flatten(2))
+
+
+class TwoLayers(Hypernetwork):
+    """A hypernetwork whose code mixes the matrices of two layers, one after the other."""
+
+    def __init__(self, hidden: int = 32):
+        super().__init__(hidden)
+        self.second = nn.Parameter(torch.randn(MODULES, hidden, hidden) * (2 / hidden) ** 0.5)
+        self.readout = nn.Parameter(torch.randn(OUTPUTS, hidden) * (1 / hidden) ** 0.5)
+
+    def forward(self, code: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """Answers (task, questions, OUTPUTS) to a code (task, MODULES)."""
+        return execute(mix(code, self.second), self.readout, (asked @ mix(code, self.modules_).mT).relu())
+
+
+TOLD = {"MLP of products": ProductReader, "two mixed layers": TwoLayers}
+
+
+@dataclass(frozen=True)
+class ToldConfig(ArmConfig):
+    """Another executor that is told the code, trained as those of chapter 15 are."""
+
+    given_code: bool = True
+    executor: str = "MLP of products"
+
+    def network(self) -> nn.Module:
+        """The untrained executor."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return TOLD[self.executor]()
+
+
+def told() -> Files:
+    """How two other executors end that are told the code; they are trained here."""
+    rows = []
+    for executor in TOLD:
+        for seed in (0, 1, 2):
+            learner = ArmLearner(ToldConfig(executor=executor, seed=seed))
+            while learner.step < learner.config.steps:
+                learner.advance()
+            rows.append({"executor": executor, "seed": seed} | learner.evaluated())
+    return {"data/companions/told-executors.csv": text_of(pd.DataFrame(rows), "%.6g")}
+
+
+class ManyModules(Hypernetwork):
+    """The hypernetwork's executor with other than eight modules, to start with mixtures of the same size."""
+
+    def __init__(self, modules: int):
+        super().__init__()
+        hidden = len(self.modules_[0])
+        self.modules_ = nn.Parameter(
+            torch.randn(modules, hidden, INPUTS) * (3 / INPUTS * MODULES / hidden * MODULES / modules) ** 0.5
+        )
+
+
+@dataclass(frozen=True)
+class ManyConfig(ArmConfig):
+    """The hypernetwork with forty modules and a code of forty numbers, where no module is shared."""
+
+    structured: bool = False
+    modules: int = 40
+
+    def network(self) -> nn.Module:
+        """The untrained network."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            network = Bottleneck(ManyModules(self.modules), self.d_model, self.layers, self.heads)
+            network.to_code = nn.Linear(self.d_model, self.modules)
+            return network
+
+
+def forty(until: int = 4000) -> Files:
+    """How the first half of the training of a hypernetwork with forty modules goes, seed 0; it is trained here."""
+    learner, rows = ArmLearner(ManyConfig()), []
+    while learner.step <= until:
+        if learner.step % learner.config.log_every == 0:
+            rows.append({"step": learner.step} | learner.evaluated())
+        learner.advance()
+    return {"data/companions/forty-modules-0.csv": text_of(pd.DataFrame(rows), "%.6g")}
 
 
 def tuned() -> Files:
