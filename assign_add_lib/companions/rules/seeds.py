@@ -33,6 +33,7 @@ OTHERS = {  # arms of the first seed alone
     ELEVEN: {"p": 11, "tasks": 96, "d_model": 128},
 }
 ROWS = 1000  # of each kind on which something is measured
+MANY = 16 * ROWS  # where rows are parted into kinds that are rare
 EXAMPLES = 8  # of a row that is taken apart: some rows have one match, some none
 MATCH = 3  # the place of the one match
 ZEROS = ("with a 0", "without a 0")  # tasks (a, b), or inputs (x, y), by whether one of the two numbers is 0
@@ -95,14 +96,14 @@ class RuleSeed:
         found = {"seen tasks": self.split.seen, "unseen tasks": self.split.unseen}[name]
         return found[by_zero(found)[zero]] if zero else found
 
-    def matched(self, of: int = 0, tasks: str = "unseen tasks") -> Rows:
-        """Rows whose last question is a multiple of the example at MATCH alone; `of` draws others."""
-        return draw_where(partial(matched, example=MATCH), ROWS, self._draw(10 + of, self.tasks(tasks)))
+    def matched(self, of: int = 0, tasks: str = "unseen tasks", place: int = MATCH) -> Rows:
+        """Rows whose last question is a multiple of the example at one place alone; `of` draws others."""
+        return draw_where(partial(matched, example=place), ROWS, self._draw(10 + of, self.tasks(tasks)))
 
-    def unmatched(self, tasks: str = "unseen tasks", lines: int = 0, zero: str = "") -> Rows:
+    def unmatched(self, tasks: str = "unseen tasks", lines: int = 0, zero: str = "", rows: int = 0) -> Rows:
         """Rows whose last question is a multiple of no example; with `lines`, the examples lie on exactly so many lines."""
         draw = self._draw(20 + lines if lines else 2, self.tasks(tasks, zero), lines)
-        return draw_where(partial(unmatched, lines=lines), ROWS, draw)
+        return draw_where(partial(unmatched, lines=lines), rows or ROWS, draw)
 
     def rows_by_match(self, tasks: str = "unseen tasks") -> dict[str, Rows]:
         """Rows with one match, and with none."""

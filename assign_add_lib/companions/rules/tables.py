@@ -14,9 +14,9 @@ from torch import Tensor
 from ...analysis.fourier import logarithms
 from ...engine.manifest import shipped_file
 from . import analysis
-from .data import SETS, Rows, all_pairs, draw_rows, draw_set, draw_tasks, line_of, with_wrong_answers
+from .data import SETS, Rows, all_pairs, draw_rows, draw_set, draw_tasks, factors_of_last, line_of, with_wrong_answers
 from .model import Network
-from .seeds import EXAMPLES, FEWER, MATCH, ROWS, SEEDS, ZEROS, RuleSeed, by_zero
+from .seeds import EXAMPLES, FEWER, MANY, MATCH, ROWS, SEEDS, ZEROS, RuleSeed, by_zero
 from .solvers import elimination, memory
 from .training import SHOTS, RuleConfig, RuleRun, load_rules
 
@@ -166,6 +166,21 @@ def by_question(seed: RuleSeed) -> Measured:
                 yield {"arm": arm, "match": match, "question": zero, "right": _share(before[asked]), "moved": share}
 
 
+def _with_lessons(seed: RuleSeed) -> tuple[str, analysis.Answering]:
+    """The first arm, of four layers with lessons, and its network: the one that is asked many rows."""
+    return next(iter(seed.answering.items()))
+
+
+def by_place_of_match(seed: RuleSeed) -> Measured:
+    """What becomes of right answers on unseen tasks where the one match, at each place in its turn, is made wrong."""
+    by, (arm, answer) = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(3)), _with_lessons(seed)
+    for place in range(EXAMPLES):
+        rows = seed.matched(50 + place, place=place)
+        before, kept, moved = analysis.following(answer, rows, torch.full_like(by, place), by)
+        shares = {"right": before, "kept": kept[before], "moved": moved[before]}
+        yield {"arm": arm, "place": place + 1, **{name: _share(each) for name, each in shares.items()}}
+
+
 def _two_latest(rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
     """Where the two latest examples lie on different lines, and where on one (row,); and which of them has a 0 (row, 2)."""
     latest = rows.inputs[:, -3:-1]
@@ -175,8 +190,11 @@ def _two_latest(rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def by_latest(seed: RuleSeed) -> Measured:
-    """How often an answer is right on unseen tasks where none is a match, by how the two latest examples lie."""
-    rows = seed.unmatched()
+    """How often an answer is right on unseen tasks where none is a match, by how the two latest examples lie.
+
+    Where they lie on different lines, also by where their only 0 is, or that of the question: as x, or as y.
+    """
+    rows = seed.unmatched(rows=MANY)
     apart, alike, zero = _two_latest(rows)
     kinds = {
         "different lines, no 0": apart & ~zero.any(1),
@@ -185,20 +203,51 @@ def by_latest(seed: RuleSeed) -> Measured:
         "one line, no 0": alike & ~zero.any(1),
         "one line, with a 0": alike & zero.any(1),
     }
+    for i, number in enumerate("xy"):
+        other, latest, question = (rows.inputs[:, place, i] == 0 for place in (-3, -2, -1))
+        kinds |= {
+            f"different lines, {number} = 0 in the latest alone": apart & latest & ~zero[:, 0],
+            f"different lines, {number} = 0 in the other alone": apart & other & ~zero[:, 1],
+            f"different lines, {number} = 0 in the question alone": apart & question & ~zero.any(1),
+        }
+    arm, answer = _with_lessons(seed)
+    right = analysis.right(answer, rows)
     for name, which in kinds.items():
-        yield from _rights(seed.answering, rows.at(which), latest=name)
+        yield {"arm": arm, "latest": name, "right": _share(right[which]), "rows": float(which.sum())}
+
+
+def by_fixed(seed: RuleSeed) -> Measured:
+    """How often an answer is right on rows of unseen tasks as they come, by whether the two latest examples fix it.
+
+    They do if one of them is a match, or if they lie on different lines.  Beside it the share of such rows.
+    """
+    rows = draw_set("unseen tasks", seed.split, MANY, EXAMPLES, seed.generator(15))
+    match, there = factors_of_last(rows) > 0, (rows.inputs[:, -1] != 0).any(1)
+    fixed = match[:, -2:].any(1) | _two_latest(rows)[0]
+    kinds = {"fixed": fixed, "not fixed, a match": ~fixed & match.any(1), "not fixed, no match": ~fixed & ~match.any(1)}
+    kinds |= {"not fixed": ~fixed, "any": torch.ones_like(there)}
+    arm, answer = _with_lessons(seed)
+    right = analysis.right(answer, rows)
+    for name, which in kinds.items():
+        yield {"arm": arm, "latest": name, "right": _share(right[which & there]), "share": _share(which[there])}
 
 
 def latest_of_another(seed: RuleSeed) -> Measured:
-    """What is said where the two latest examples, on different lines, follow another task than the rest, and none is a match."""
-    rows = seed.unmatched()
-    other = Rows.solve(seed.p, draw_tasks(ROWS, all_pairs(seed.p), seed.generator(14)), rows.inputs).answers
+    """What is said where the two latest examples, on different lines, follow another task than the rest, and none is a match.
+
+    In all such rows, in those where neither of the two has a 0, and in those where the latest has one.
+    """
+    rows = seed.unmatched(rows=MANY)
+    other = Rows.solve(seed.p, draw_tasks(MANY, all_pairs(seed.p), seed.generator(14)), rows.inputs).answers
     mixed = torch.cat([rows.answers[:, :-3], other[:, -3:-1], rows.answers[:, -1:]], 1)
-    differ = _two_latest(rows)[0] & (rows.answers[:, -1] != other[:, -1])
-    for arm, answer in seed.answering.items():
-        said = answer(rows._replace(answers=mixed))[:, -1].argmax(1)
-        as_these, as_rest = (_share((said == answers[:, -1])[differ]) for answers in (other, rows.answers))
-        yield {"arm": arm, "as these say": as_these, "as the rest say": as_rest}
+    apart, _, zero = _two_latest(rows)
+    differ = apart & (rows.answers[:, -1] != other[:, -1])
+    kinds = {"any": differ, "no 0": differ & ~zero.any(1), "a 0 in the latest": differ & zero[:, 1]}
+    arm, answer = _with_lessons(seed)
+    said = answer(rows._replace(answers=mixed))[:, -1].argmax(1)
+    for name, which in kinds.items():
+        as_these, as_rest = (_share((said == answers[:, -1])[which]) for answers in (other, rows.answers))
+        yield {"arm": arm, "latest": name, "as these say": as_these, "as the rest say": as_rest}
 
 
 def _heads(network: Network) -> Iterator[tuple[int, int]]:
@@ -279,7 +328,7 @@ SEVEN = [(seed, 7) for seed in SEEDS]
 BOTH = [*SEVEN, (SEEDS[0], 11)]
 SHIPPED_OF = {  # for which seeds and numbers each measure is shipped
     **dict.fromkeys((shots, course, combining, wrong_example, by_place, by_question, by_latest), BOTH),
-    **dict.fromkeys((latest_of_another, head_waves), BOTH),
+    **dict.fromkeys((by_place_of_match, by_fixed, latest_of_another, head_waves), BOTH),
     **dict.fromkeys((lines, striking_out, several_wrong, reading, heads, exchanges), SEVEN),
     numbers_known: SEVEN[:1],
 }
