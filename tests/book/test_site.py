@@ -534,7 +534,7 @@ def test_names_say_their_formulas(site, browser):
     """Which browsers leave out."""
     show(browser, f"{site}/chapters/13_theorem.html")
     names = [browser.find_element(By.CSS_SELECTOR, f"{each}:has(math)").accessible_name for each in ("h3", "th", "summary")]
-    assert names == ["Step 4: what x gains, all others pay", "at λ = 9", "Because attention to y cannot change."]
+    assert names == ["Step 4: what x gains, all others pay", "at λ = 9", "Where d comes from"]
 
 
 def test_contrast_is_that_of_axe(browser, site):
