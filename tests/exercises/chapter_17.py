@@ -4,9 +4,9 @@ from assign_add_lib.laboratory import read_plan
 
 NAMES = {"report": lambda *_: None}
 
-EASY = """
+PLAIN = """
 [[prediction]]
-name = "first"
+name = "{name}"
 statement = "."
 because = "."
 rival = "."
@@ -14,20 +14,13 @@ control = "."
 chance = "."
 measure = "right"
 of = "1-var train"
-at_most = 0.9
-only_if = "as good among nine"
-[[prediction]]
-name = "easy"
-statement = "."
-because = "."
-rival = "."
-control = "."
-chance = "."
-measure = "right"
-of = "1-var train"
-at_most = 0.8
-only_if = "first"
-"""  # its condition is borne out by an untrained network as well
+at_most = {most}
+only_if = "{condition}"
+"""
+EASY = PLAIN.format(name="first", most=0.9, condition="as good among nine") + PLAIN.format(
+    name="easy", most=0.8, condition="first"
+)
+# its condition is borne out by an untrained network as well
 
 MISTAKES = [
     ("bound", ("n - places, 0", "n - places, 1"), "counting gives"),

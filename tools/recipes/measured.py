@@ -164,15 +164,20 @@ class WidthConfig(ArmConfig):
             return Hypernetwork(self.hidden)
 
 
+def ended(config: ArmConfig) -> dict[str, float]:
+    """What a run measures at its last step; it is trained here."""
+    learner = ArmLearner(config)
+    while learner.step < config.steps:
+        learner.advance()
+    return learner.evaluated()
+
+
 def widths() -> Files:
     """How executors of several widths end that are told the code and trained on two islands; they are trained here."""
     rows = []
     for hidden in (8, 16, 32, 128):
         for seed in (0, 1, 2):
-            learner = ArmLearner(WidthConfig(hidden=hidden, seed=seed))
-            while learner.step < learner.config.steps:
-                learner.advance()
-            rows.append({"hidden": hidden, "seed": seed} | learner.evaluated())
+            rows.append({"hidden": hidden, "seed": seed} | ended(WidthConfig(hidden=hidden, seed=seed)))
     return {"data/companions/island-widths.csv": text_of(pd.DataFrame(rows), "%.6g")}
 
 
@@ -223,10 +228,7 @@ def told() -> Files:
     rows = []
     for executor in TOLD:
         for seed in (0, 1, 2):
-            learner = ArmLearner(ToldConfig(executor=executor, seed=seed))
-            while learner.step < learner.config.steps:
-                learner.advance()
-            rows.append({"executor": executor, "seed": seed} | learner.evaluated())
+            rows.append({"executor": executor, "seed": seed} | ended(ToldConfig(executor=executor, seed=seed)))
     return {"data/companions/told-executors.csv": text_of(pd.DataFrame(rows), "%.6g")}
 
 
