@@ -12,7 +12,7 @@ from torch import Tensor
 from .task import STUDY, Task
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Weights:
     """Every weight of the 2-layer, 1-head transformer, named as TransformerLens names them.
 
@@ -54,6 +54,21 @@ class Weights:
         """The same for weights of any of these shapes, by name."""
         generator, scale = torch.Generator().manual_seed(seed), 0.8 / math.sqrt(shapes["W_E"][1])
         return cls(**{name: scale * torch.randn(shape, generator=generator) for name, shape in shapes.items()})
+
+    def __repr__(self) -> str:
+        return f"Weights({', '.join(f'{name} {tuple(tensor.shape)}' for name, tensor in self.tensors().items())})"
+
+    def check(self, tokens: Tensor) -> Tensor:
+        """The same tokens (batch, pos); ValueError where this network does not take them."""
+        if not isinstance(tokens, Tensor) or tokens.dtype not in (torch.int64, torch.int32):
+            raise ValueError(f"tokens are a tensor of whole numbers, not {getattr(tokens, 'dtype', type(tokens).__name__)}")
+        if tokens.dim() != 2 or not 0 < tokens.shape[1] <= len(self.W_pos):
+            raise ValueError(
+                f"tokens have the shape (batch, pos) with 1 to {len(self.W_pos)} positions, not {tuple(tokens.shape)}"
+            )
+        if tokens.numel() and not 0 <= tokens.min() <= tokens.max() < len(self.W_E):
+            raise ValueError(f"token ids are from 0 to {len(self.W_E) - 1}, not {tokens.min()} to {tokens.max()}")
+        return tokens
 
     @property
     def d_model(self) -> int:
@@ -254,7 +269,8 @@ def run(
     only its query is computed, and from there on `pos` and `query` have the length 1; with `whole`, every one is.  The
     last is -1 in both.  The four sites inside of a head are formed only where `alter` or `keep` names them.
     `after` is another pass over the same problems, of which all stays that comes before the last layer; that saves its work.
-    ValueError for negative ids, for a name that is no site, and with `after` for one that comes before the last layer.
+    ValueError for tokens that the network does not take, for a name that is no site, and with `after` for one that comes
+    before the last layer.
 
     >>> tokens = Problem.parse("b=17, b+19=?").tokens()[None]
     >>> silent = run(Weights.init(), tokens, alter={"blocks.1.hook_mlp_out": lambda added: 0 * added})
@@ -292,9 +308,7 @@ def _attended(
 
     Where the stream before the last layer is given, the others are not computed.
     """
-    length, last = tokens.shape[1], w.n_layers - 1
-    if (tokens < 0).any():
-        raise ValueError("token ids are never negative")
+    length, last = w.check(tokens).shape[1], w.n_layers - 1
     if unknown := named - set(site_names(w.n_layers)):
         raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
     future = torch.ones(length, length, dtype=torch.bool, device=tokens.device).triu(1)
