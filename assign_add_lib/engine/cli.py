@@ -155,7 +155,7 @@ def sweep(system: System) -> Command:
 
 
 def export(system: System) -> Command:
-    """Copy chosen checkpoints of finished runs into data/, as float16."""
+    """Copy chosen checkpoints of finished runs as float16, with checksums, into data/ or a folder of your own."""
 
     def do(args: argparse.Namespace) -> None:
         if args.name is not None and len(args.folders) > 1:
@@ -167,13 +167,14 @@ def export(system: System) -> Command:
             if not run.finished:
                 raise ValueError(f"{folder} is not finished: it stands at step {run.steps[-1] if run.steps else 0}")
             steps = [] if args.bare else [run.config.steps] if args.steps is None else args.steps
-            print(f"exported: {export_run(folder, args.name or run.name, system.run, steps)}")
+            print(f"exported: {export_run(folder, args.name or run.name, system.run, steps, args.data)}")
 
     def arguments(parser: Parser) -> None:
         parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path, help="the folders of finished runs")
-        parser.add_argument("--name", help=f"what to call a run in data/{system.run.shelf}; default: its folder's name")
+        parser.add_argument("--name", help=f"what to call a run in {system.run.shelf}; default: its folder's name")
         words = "steps of the checkpoints to copy, such as 0,500,2000-3000:100 (default: the last)"
         parser.add_argument("--steps", type=whole_numbers, help=words)
+        parser.add_argument("--data", metavar="FOLDER", type=Path, help="where to, if not among the book's own runs")
         parser.add_argument("--bare", action="store_true", help="copy config and metrics alone")
 
     return do, arguments
