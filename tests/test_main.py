@@ -162,7 +162,7 @@ def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
 OPTIONS = {
     "": "solve train sweep export board world bench",
     "solve": "TEXT --run --step --spread",
-    "train": "FOLDER --seed --train-fraction --lr 0.001 --n-numbers --device --quiet",
+    "train": "FOLDER --seed --train-fraction --lr rate; 0.001 --n-numbers --device --quiet",
     "sweep": "FOLDER --book --seed --r --n-numbers --backend --scheduler --jobs",
     "export": "FOLDER --name --steps",
     "bench": "--repeats",

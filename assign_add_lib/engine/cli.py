@@ -92,6 +92,9 @@ LISTS = {  # by the type of a setting: what reads a list of values, and an examp
 }
 
 
+METAVARS = {int: "N", float: "X", str: "WORD"}  # by the type of a setting
+
+
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu or cuda (default: CUDA if there is one)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -113,9 +116,9 @@ def train(system: System) -> Command:
 
     def arguments(parser: Parser) -> None:
         parser.add_argument("folder", metavar="FOLDER", help="where the run goes")
-        for name, (kind, default) in system.config.settings().items():
-            how = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
-            parser.add_argument(option(name), default=default, help=f"default {default}", **how)
+        for name, (kind, default, words) in system.config.settings().items():
+            how = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind, "metavar": METAVARS[kind]}
+            parser.add_argument(option(name), default=default, help=f"{words}; default {default}", **how)
         parser.add_argument("--threads", type=int, help="number of CPU threads (default: one per core)")
         _add_place(parser)
 
@@ -139,9 +142,9 @@ def sweep(system: System) -> Command:
     def arguments(parser: Parser) -> None:
         parser.add_argument("folder", metavar="FOLDER", help="where the runs go, one folder each")
         parser.add_argument("--book", action="store_true", help="train all runs of this system that the book ships")
-        for name, (kind, default) in system.config.settings().items():
+        for name, (kind, default, words) in system.config.settings().items():
             read, example = LISTS[kind]
-            parser.add_argument(option(name), type=read, metavar="LIST", help=f"such as {example}; default {default}")
+            parser.add_argument(option(name), type=read, metavar="LIST", help=f"{words}; such as {example}, default {default}")
         parser.add_argument("--table", metavar="FILE", help="where the table goes, one row per run (default FOLDER/table.csv)")
         parser.add_argument("--jobs", type=int, help="number of processes, one thread each (default: one per core)")
         parser.add_argument("--backend", default="loky", help="loky: processes here (default); dask: a cluster's workers")

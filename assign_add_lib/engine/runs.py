@@ -5,7 +5,7 @@ import re
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -44,7 +44,7 @@ class RunFolder(ABC):
     """
 
     folder: Path
-    sums: dict[str, str] | None = None
+    sums: dict[str, str] | None = field(default=None, repr=False)
     shelf: ClassVar[str]  # the folder of the shipped ones, in data/
     kind: ClassVar[type[Config]]  # the class of its config
     readers: ClassVar[Readers] = MappingProxyType({})  # what config.json notes besides the config, and how it is read
