@@ -99,7 +99,12 @@ def test_seeds_that_were_trained_before_count_and_words_of_a_file_are_words_alon
         assert out.startswith(f"note: a verdict also needs the seeds {missing}\n") and "\x1b" not in out
         assert ("open, 2 of 3 seeds" if missing == "2" else "held, 3 of 3 seeds") in out
     page = (here / "lab" / "mini.md").read_text()
-    assert "\x1b" not in page and "&lt;b>So&lt;/b> # Held" in page and "\n\\# Words." in page and "| seed 2 | seed 5 | seed 0 | seed 1 |" in page
+    assert (
+        "\x1b" not in page
+        and "&lt;b>So&lt;/b> # Held" in page
+        and "\n\\# Words." in page
+        and "| seed 2 | seed 5 | seed 0 | seed 1 |" in page
+    )
 
 
 BAD = [
