@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.path import Path
 
-from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, VERMILION, WIDTH, box
+from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, VERMILION, WIDTH, box, legible
 
 
 def computation_graph(
@@ -92,8 +92,9 @@ def places_back(rows: Mapping[str, Sequence[str]], back: int) -> Figure:
     What stands before the last [sep] of a row is pale: it belongs to an equation before.
     """
     longest = max(map(len, rows.values()))
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 + 0.95 * len(rows)))
-    for height, (words, tokens) in zip(range(2 * len(rows) - 2, -1, -2), rows.items()):
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 + 0.8 * len(rows)))
+    for number, (words, tokens) in enumerate(rows.items(), start=1):
+        height = 1.65 * (len(rows) - number)
         last = len(tokens) - 1
         own = max(place for place in range(last) if tokens[place] == "[sep]")
         for place, name in enumerate(tokens):
@@ -111,10 +112,10 @@ def places_back(rows: Mapping[str, Sequence[str]], back: int) -> Figure:
         axes.annotate("", (-back, height + 0.4), (0, height + 0.34), arrowprops=way, zorder=6)
         axes.text(-longest + 0.3, height, words, ha="right", va="center", color=INK)
     for distance in range(1, back + 1):
-        axes.text(-distance, -0.72, f"{distance}", ha="center", va="center", color=VERMILION if distance == back else GREY)
+        axes.text(-distance, -0.72, f"{distance}", ha="center", va="center", color=legible(VERMILION) if distance == back else GREY)
     axes.text(0, -0.72, "answer", ha="center", va="center", color=INK)
     axes.text(-longest + 0.3, -0.72, "places back", ha="right", va="center", color=GREY)
-    axes.set(xlim=(-longest - 2.1, 0.6), ylim=(-1, 2 * len(rows) - 0.7))
+    axes.set(xlim=(-longest - 2.1, 0.6), ylim=(-1, 1.65 * len(rows) - 0.45))
     axes.axis("off")
     return figure
 
