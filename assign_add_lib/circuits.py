@@ -77,7 +77,7 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
 
 def last_reading(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor]:
     """Those logits, and what `=` reads in layer 2, (batch, key)."""
-    w, length, d_vocab = weights, tokens.shape[1], len(weights.W_E)
+    w, length, d_vocab = weights, weights.check(tokens).shape[1], len(weights.W_E)
     QK1, QK2 = (w.W_Q @ w.W_K.mT / math.sqrt(w.W_Q.shape[-1])).unbind()
     OV1, OV2 = (w.W_V @ w.W_O).unbind()
     C = torch.cat([w.W_E, w.W_pos[:length]])  # (rows, d_model)

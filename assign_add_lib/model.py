@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from .task import STUDY, Task
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Weights:
     """Every weight of the 2-layer, 1-head transformer, named as TransformerLens names them.
 
@@ -55,6 +55,21 @@ class Weights:
         generator, scale = torch.Generator().manual_seed(seed), 0.8 / math.sqrt(shapes["W_E"][1])
         return cls(**{name: scale * torch.randn(shape, generator=generator) for name, shape in shapes.items()})
 
+    def __repr__(self) -> str:
+        return f"Weights({', '.join(f'{name} {tuple(tensor.shape)}' for name, tensor in self.tensors().items())})"
+
+    def check(self, tokens: Tensor) -> Tensor:
+        """The same tokens (batch, pos); ValueError where this network does not take them."""
+        if not isinstance(tokens, Tensor) or tokens.dtype not in (torch.int64, torch.int32):
+            raise ValueError(f"tokens are a tensor of whole numbers, not {getattr(tokens, 'dtype', type(tokens).__name__)}")
+        if tokens.dim() != 2 or not 0 < tokens.shape[1] <= len(self.W_pos):
+            raise ValueError(
+                f"tokens have the shape (batch, pos) with 1 to {len(self.W_pos)} positions, not {tuple(tokens.shape)}"
+            )
+        if tokens.numel() and not 0 <= tokens.min() <= tokens.max() < len(self.W_E):
+            raise ValueError(f"token ids are from 0 to {len(self.W_E) - 1}, not {tokens.min()} to {tokens.max()}")
+        return tokens
+
     @property
     def d_model(self) -> int:
         """Width of the residual stream."""
@@ -94,7 +109,8 @@ class Weights:
     def to_transformer_lens(self):
         """The same network as a TransformerLens 4 bridge, whose `blocks[0]` is our layer 1.
 
-        What this network lacks, all biases and the MLPs but the last, is there as zeros.
+        What this network lacks, all biases and the MLPs but the last, is there as zeros, and frozen: so the bridge may be
+        trained, and `from_transformer_lens` reads it back.
         """
         from transformer_lens import TransformerBridge
         from transformer_lens.config import TransformerBridgeConfig
@@ -113,8 +129,10 @@ class Weights:
             normalization_type=None,
         )
         bridge = TransformerBridge.boot_native(config).to(self.W_E.dtype, print_details=False)
-        state = {name: torch.zeros_like(theirs) for name, theirs in bridge.state_dict().items()}
-        bridge.load_state_dict(state | self._lens_state())
+        ours = self._lens_state()
+        for name, theirs in bridge.state_dict(keep_vars=True).items():
+            theirs.data.copy_(ours.get(name, torch.zeros_like(theirs)))
+            theirs.requires_grad_(name in ours)
         return bridge.eval()
 
     def _lens_state(self) -> dict[str, Tensor]:
@@ -129,32 +147,59 @@ class Weights:
         return {name: matrix.detach() for name, matrix in state.items()}
 
     @classmethod
-    def from_transformer_lens(cls, bridge) -> "Weights":
-        """Read the weights back; ValueError if the bridge uses a bias or an MLP before the last, which this network lacks."""
-        state = {name: theirs.detach().clone() for name, theirs in bridge.state_dict().items()}
-        heads, last = bridge.cfg.n_heads, f"blocks.{bridge.cfg.n_layers - 1}.mlp"
+    @torch.no_grad()
+    def from_transformer_lens(cls, model) -> "Weights":
+        """Read the weights of a model of TransformerLens; ValueError says in what it is another network than ours.
 
-        def layered(part: str) -> Tensor:
-            matrices = torch.stack([state.pop(f"blocks.{layer}.attn.{part}.weight").T for layer in range(bridge.cfg.n_layers)])
-            if heads == 1:
-                return matrices
-            return matrices.unflatten(1, (heads, -1)) if part == "o" else matrices.unflatten(2, (heads, -1)).transpose(1, 2)
+        In the end both are asked the same random tokens, so that no setting of theirs makes a difference unseen.
+        """
+        settings = {name: getattr(model.cfg, name, ours) for name, ours in LENS_SETTINGS.items()}
+        if others := [
+            f"{name} {value!r}, not {LENS_SETTINGS[name]!r}" for name, value in settings.items() if value != LENS_SETTINGS[name]
+        ]:
+            raise ValueError(f"this is another network than ours: it has {', '.join(others)}")
+        weights = cls._of_lens({name: getattr(model, name) for name in LENS_TENSORS})
+        tokens = torch.randint(len(weights.W_E), (8, len(weights.W_pos)), generator=torch.Generator().manual_seed(0))
+        ours, theirs = (network(tokens.to(weights.W_E.device)) for network in (partial(forward, weights), model))
+        if not (ours - theirs).abs().max() <= 1e-3 * ours.abs().max():
+            raise ValueError("this is another network than ours: with the same weights it gives other logits")
+        return weights
 
-        tensors = {
-            "W_E": state.pop("embed.weight"),
-            "W_pos": state.pop("pos_embed.weight"),
-            **{f"W_{part.upper()}": layered(part) for part in "qkvo"},
-            "W_in": state.pop(f"{last}.in.weight").T,
-            "W_out": state.pop(f"{last}.out.weight").T,
-            "W_U": state.pop("unembed.weight").T,
-        }
-        for name, rest in state.items():
-            if rest.any():
-                raise ValueError(f"{name} is not zero; this network has no biases and no MLP before the last layer")
-        return cls(**tensors)
+    @classmethod
+    def from_hooked_transformer(cls, state: Mapping[str, Tensor]) -> "Weights":
+        """Read the state dict of a `HookedTransformer`, as TransformerLens up to 3 made it; ValueError where it holds more.
+
+        It does not tell the rest of the network, which must have been made with act_fn="relu" and normalization_type=None.
+        """
+        parts: dict[str, list] = {}
+        for place in sorted(state, key=lambda place: [int(part) if part.isdigit() else -1 for part in place.split(".")]):
+            name = place.rpartition(".")[2]
+            if name in LENS_TENSORS:
+                parts.setdefault(name, []).append(state[place])
+            elif name not in ("mask", "IGNORE"):
+                raise ValueError(f"this is another network than ours: it has {place}")
+        if missing := [name for name in LENS_TENSORS if name not in parts]:
+            raise ValueError(f"this is no state dict of a HookedTransformer with MLPs: it lacks {', '.join(missing)}")
+        once = ("W_E", "W_pos", "W_U", "b_U")
+        return cls._of_lens({name: each[0] if name in once else torch.stack(each) for name, each in parts.items()})
+
+    @classmethod
+    def _of_lens(cls, tensors: Mapping[str, Tensor]) -> "Weights":
+        """The weights from TransformerLens' tensors, layers stacked; ValueError where one that we lack is not zero."""
+        lacking = {name: each for name, each in tensors.items() if name.startswith("b_")}
+        lacking |= {f"{name} before the last layer": tensors[name][:-1] for name in ("W_in", "W_out")}
+        if others := [name for name, each in lacking.items() if each.any()]:
+            raise ValueError(f"this is another network than ours, which has no such weights: {', '.join(others)} must be zero")
+        ours = {each.name: tensors[each.name].detach().clone() for each in fields(cls)}
+        ours |= {name: ours[name][-1] for name in ("W_in", "W_out")}
+        return cls(**ours | {name: ours[name][:, 0] for name in ATTENTION if ours[name].shape[1] == 1})
 
 
 ATTENTION = ("W_Q", "W_K", "W_V", "W_O")
+# what a model of TransformerLens must be set to, and holds
+LENS_SETTINGS = {"act_fn": "relu", "normalization_type": None, "positional_embedding_type": "standard", "attention_dir": "causal"}
+LENS_SETTINGS |= {"attn_only": False, "gated_mlp": False, "attn_scores_soft_cap": -1.0, "output_logits_soft_cap": -1.0}
+LENS_TENSORS = ("W_E", "W_pos", *ATTENTION, "W_in", "W_out", "W_U", "b_Q", "b_K", "b_V", "b_O", "b_in", "b_out", "b_U")
 
 
 def weight_shapes(
@@ -224,7 +269,8 @@ def run(
     only its query is computed, and from there on `pos` and `query` have the length 1; with `whole`, every one is.  The
     last is -1 in both.  The four sites inside of a head are formed only where `alter` or `keep` names them.
     `after` is another pass over the same problems, of which all stays that comes before the last layer; that saves its work.
-    ValueError for negative ids, for a name that is no site, and with `after` for one that comes before the last layer.
+    ValueError for tokens that the network does not take, for a name that is no site, and with `after` for one that comes
+    before the last layer.
 
     >>> tokens = Problem.parse("b=17, b+19=?").tokens()[None]
     >>> silent = run(Weights.init(), tokens, alter={"blocks.1.hook_mlp_out": lambda added: 0 * added})
@@ -262,9 +308,7 @@ def _attended(
 
     Where the stream before the last layer is given, the others are not computed.
     """
-    length, last = tokens.shape[1], w.n_layers - 1
-    if (tokens < 0).any():
-        raise ValueError("token ids are never negative")
+    length, last = w.check(tokens).shape[1], w.n_layers - 1
     if unknown := named - set(site_names(w.n_layers)):
         raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
     future = torch.ones(length, length, dtype=torch.bool, device=tokens.device).triu(1)

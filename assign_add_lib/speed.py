@@ -76,8 +76,6 @@ def steps(config: TrainConfig) -> dict[str, Step]:
     start = Weights.init(config.task, config.seed, config.d_model, config.d_mlp)
     plain, factored = start.trainable(), start.trainable()
     lens = start.to_transformer_lens().train()
-    for name, parameter in lens.named_parameters():
-        parameter.requires_grad = "bias" not in name and "layers.0._original_component.mlp" not in name
     learned = [parameter for parameter in lens.parameters() if parameter.requires_grad]
     return {
         "TransformerLens step": training_step(learned, lambda tokens: lens(tokens)[:, -1], config),

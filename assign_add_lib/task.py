@@ -9,6 +9,8 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
+from .engine.learner import setting
+
 LARGEST = 1000  # of a task's sizes
 KINDS = ("0-var", "1-var left", "1-var right", "2-var")
 
@@ -37,9 +39,9 @@ class Task:
     (3, 7, 8, 9)
     """
 
-    n_numbers: int = 59  # N, the modulus
-    n_variables: int = 12  # V
-    length: int = 16  # T, tokens in a sequence
+    n_numbers: int = setting(59, "N, the modulus")
+    n_variables: int = setting(12, "V, the variables")
+    length: int = setting(16, "T, tokens in a sequence")
 
     def __post_init__(self):
         for name, least in (("n_numbers", 3), ("n_variables", 2), ("length", 8)):

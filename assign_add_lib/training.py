@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from .circuits import last_logits
-from .engine.learner import Config, Learner, choose_device
+from .engine.learner import Config, Learner, choose_device, setting
 from .engine.loop import follow
 from .engine.runs import RunFolder
 from .measures import PROGRESS_MEASURES, accuracies, progress_measures
@@ -29,10 +29,10 @@ BATCH_SEED = 1_000_000  # added to the seed, so that batches and initialisation 
 class Training(Config, ABC):
     """How a network is trained, and how wide it is; the defaults are the study's."""
 
-    seed: int = 42  # decides split, initialisation and batches
+    seed: int = setting(42, "decides split, initialisation and batches")
     steps: int = 30_000
-    train_fraction: float = 0.7  # of all ordered pairs, the share that training may see
-    r: float = 1.0  # frequency of problems with two variables, relative to those with one variable on one side
+    train_fraction: float = setting(0.7, "of all ordered pairs, the share that training may see")
+    r: float = setting(1.0, "frequency of problems with two variables, relative to those with one variable on one side")
     batch_size: int = 512
     lr: float = 1e-3
     weight_decay: float = 0.02
@@ -40,8 +40,8 @@ class Training(Config, ABC):
     beta2: float = 0.999
     d_model: int = 128
     d_mlp: int = 512
-    log_every: int = 100  # steps between rows of metrics, and between saved states
-    checkpoint_every: int = 100  # steps between kept weights; a multiple of log_every
+    log_every: int = 100
+    checkpoint_every: int = 100
 
     def __post_init__(self):
         super().__post_init__()

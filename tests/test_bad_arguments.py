@@ -9,7 +9,7 @@ from small import TASK, random_weights
 
 from assign_add_lib import Problem, Split, Task, TrainConfig, Weights
 from assign_add_lib.analysis.probes import both_numbers_accuracy, probe_accuracy
-from assign_add_lib.circuits import OV, QK
+from assign_add_lib.circuits import OV, QK, last_logits
 from assign_add_lib.handmade import fourier_features, margin
 from assign_add_lib.handmade import weights as by_hand
 from assign_add_lib.measures import accuracy
@@ -24,9 +24,19 @@ SHAPES = [torch.zeros(shape, dtype=torch.long) for shape in ((20, 1), (1,), (19,
 FEATURES, LABELS = torch.randn(20, 3), torch.arange(20) % 2
 PROBES = [(probe_accuracy, LABELS), (both_numbers_accuracy, torch.stack([LABELS, LABELS + 1], 1))]
 MASKS = [torch.arange(10), torch.ones(20), torch.ones(19, dtype=torch.bool), torch.tensor(True)]
+ODD_TOKENS = {
+    "token ids are from 0 to": TOKENS - TASK.d_vocab,
+    f"not .* to {TASK.d_vocab}": TOKENS.clamp(min=TASK.d_vocab),
+    "a tensor of whole numbers, not torch.float": TOKENS.float(),
+    "a tensor of whole numbers, not list": TOKENS.tolist(),
+    r"\(batch, pos\) .*, not \(10,\)": TOKENS[0],
+    r"\(batch, pos\) .*, not \(20, 20\)": torch.cat([TOKENS, TOKENS], 1),
+    r"\(batch, pos\) .*, not \(20, 0\)": TOKENS[:, :0],
+}
 REFUSED = [
     *(("the layers are 1 to 2", circuit, WEIGHTS, layer) for circuit in (QK, OV) for layer in (0, 3, 1.5)),
-    *(("token ids are never negative", call, WEIGHTS, TOKENS - TASK.d_vocab) for call in (trace, forward)),
+    *((words, call, WEIGHTS, tokens) for call in (trace, forward, last_logits) for words, tokens in ODD_TOKENS.items()),
+    ("task must be a Task, not 13", TrainConfig, 42, 30_000, 0.7, 1.0, 512, 1e-3, 0.02, 0.9, 0.999, 128, 512, 100, 100, 13),
     *(("20 problems have answers of shape", accuracy, WEIGHTS, Batch(TOKENS, answers)) for answers in SHAPES),  # not broadcast
     *(("r must be a finite number of at least 0", training_population, SPLIT, r) for r in (-1, -1e-9, math.nan, math.inf)),
     *((r"a mask \(20,\) of bool", probe, FEATURES, known, learn) for probe, known in PROBES for learn in MASKS),

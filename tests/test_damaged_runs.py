@@ -9,7 +9,9 @@ from small import contents, posix
 from tiny import TinyLearner, TinyRun, tiny
 
 from assign_add_lib.companions.hypernetwork.training import ArmRun
+from assign_add_lib.engine import manifest, runs
 from assign_add_lib.engine.files import load_tensors, save_tensors
+from assign_add_lib.engine.lock import lock_file
 from assign_add_lib.engine.manifest import read_manifest, write_manifest
 from assign_add_lib.engine.runs import checkpoint_path, export
 from assign_add_lib.training import Run, load_run
@@ -340,6 +342,29 @@ def test_what_a_killed_export_left_is_not_shipped(tiny_whole, own_data):
     (left / "checkpoints").mkdir(parents=True)
     (left / "checkpoints" / "step-000002.safetensors").write_text("x")
     assert {path.name for path in export(tiny_whole, "mine", TinyRun).rglob("*.*")} == {path.split("/")[-1] for path in FILES}
+
+
+def test_an_export_that_was_killed_before_its_run_was_listed_is_taken_up(tiny_whole, own_data, monkeypatch):
+    """The manifest is locked, the disk is full, or the process dies: what stands there is completed, and nothing else is."""
+    with lock_file(own_data / "MANIFEST.sha256"):
+        refused(lambda: export(tiny_whole, "mine", TinyRun), "MANIFEST.sha256 is being written by another process")
+    assert not (own_data / "tiny").exists()
+    with monkeypatch.context() as dying, pytest.raises(KeyboardInterrupt):
+        dying.setattr(runs, "sign", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        export(tiny_whole, "mine", TinyRun)
+    refused(lambda: export(tiny_whole, "mine", TinyRun, [4]), "mine exists; a shipped run is never overwritten")
+    read_all(TinyRun.open(export(tiny_whole, "mine", TinyRun)))
+    refused(lambda: export(tiny_whole, "mine", TinyRun), "mine exists; a shipped run is never overwritten")
+
+
+def test_own_runs_lie_outside_of_an_installed_package(tiny_whole, own_data, monkeypatch, tmp_path):
+    (manifest.PACKAGE / "data").mkdir(parents=True)
+    refused(lambda: export(tiny_whole, "mine", TinyRun), "say with --data where")
+    mine = export(tiny_whole, "mine", TinyRun, data=tmp_path / "own")
+    shutil.rmtree(manifest.PACKAGE)  # as the next version of the package is installed
+    read_all(TinyRun.open(mine))
+    (mine / "metrics.csv").write_text((mine / "metrics.csv").read_text() + " ")
+    refused(lambda: read_all(TinyRun.open(mine)), "its checksum is not the one in MANIFEST.sha256")
 
 
 @pytest.mark.parametrize("kind", [Run, ArmRun])

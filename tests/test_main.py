@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -155,6 +156,8 @@ def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
     assert main(["export", str(tmp_path / "life"), "--bare", "--name", "bare"]) == 0
     assert capsys.readouterr().out == f"exported: {own_data / 'runs' / 'bare'}\n"
     assert load_run("bare").steps == [] and load_run("bare").metrics.equals(run.metrics)
+    assert main(["export", str(tmp_path / "life"), "--data", "own"]) == 0
+    assert capsys.readouterr().out == f"exported: {Path('own', 'runs', 'life')}\n" and load_run("own/runs/life").sums
     assert main(["solve", "b=4, b+3=?", "--run", "life", "--step", "20"]) == 0
     assert capsys.readouterr().out.endswith("true:    2\n")
 
@@ -162,9 +165,9 @@ def test_train_resume_and_export(here, own_data, tmp_path, monkeypatch, capsys):
 OPTIONS = {
     "": "solve train sweep export board world bench",
     "solve": "TEXT --run --step --spread",
-    "train": "FOLDER --seed --train-fraction --lr 0.001 --n-numbers --device --quiet",
+    "train": "FOLDER --seed --train-fraction --lr rate; 0.001 --n-numbers --device --quiet",
     "sweep": "FOLDER --book --seed --r --n-numbers --backend --scheduler --jobs",
-    "export": "FOLDER --name --steps",
+    "export": "FOLDER --name --steps --data",
     "bench": "--repeats",
     "world": "WORLD --folder --seed --jobs --device --quiet",
     "train laboratory": "FOLDER --layers --operation --no-links 20000 --threads",

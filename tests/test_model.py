@@ -10,16 +10,6 @@ from assign_add_lib import Task, Weights, forward
 from assign_add_lib.model import run, site_names, trace, weight_shapes
 
 
-@pytest.mark.parametrize("name", ["blocks.0.attn.q.bias", "blocks.1.mlp.out.bias", "blocks.0.mlp.in.weight"])
-def test_a_bridge_with_more_than_our_weights_is_refused(name):
-    bridge = random_weights(*SIZES[3]).to_transformer_lens()
-    state = bridge.state_dict()
-    state[name] = torch.full_like(state[name], 1e-3)
-    bridge.load_state_dict(state)
-    with pytest.raises(ValueError, match=f"{name} is not zero"):
-        Weights.from_transformer_lens(bridge)
-
-
 def test_initial_weights_have_the_spread_of_the_study():
     """Standard deviation 0.8 / sqrt(128) in every matrix; 281 216 numbers in all."""
     tensors = Weights.init(seed=5).tensors()
@@ -131,7 +121,70 @@ def test_a_name_that_is_no_site_is_told():
             run(weights, problems(weights.task, 2).tokens, **wrong)
 
 
-def test_weights_come_back_from_transformer_lens(altered):
-    weights, _, bridge = altered
+def test_weights_trained_in_transformer_lens_come_back(altered):
+    weights, tokens, bridge = altered
     back = Weights.from_transformer_lens(bridge)
     assert all(torch.equal(getattr(back, name), tensor) for name, tensor in weights.tensors().items())
+    bridge = weights.to_transformer_lens()
+    optimizer = torch.optim.Adam(bridge.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        bridge(tokens)[:, -1].square().sum().backward()
+        optimizer.step()
+    back = Weights.from_transformer_lens(bridge)
+    assert all((getattr(back, name) - tensor).abs().max() > 0.1 for name, tensor in weights.tensors().items())
+    same(forward(back, tokens), bridge(tokens), "logits")
+
+
+OTHERS = {"act_fn 'gelu'": {"act_fn": "gelu"}, "normalization_type 'LNPre'": {"normalization_type": "LNPre"}}
+OTHERS |= {"attention_dir 'bidirectional'": {"attention_dir": "bidirectional"}, "attn_only True": {"attn_only": True}}
+OTHERS |= {"output_logits_soft_cap 2.0": {"output_logits_soft_cap": 2.0}, "gated_mlp True": {"gated_mlp": True}}
+OTHERS |= {"positional_embedding_type 'rotary'": {"positional_embedding_type": "rotary"}, "other logits": {"attn_scale": 3.0}}
+
+
+@pytest.mark.parametrize("differs, settings", [*OTHERS.items(), ("b_Q must be zero", {}), ("W_in before the last layer", {})])
+def test_another_network_of_transformer_lens_is_refused(differs, settings):
+    from transformer_lens import TransformerBridge
+    from transformer_lens.config import TransformerBridgeConfig
+
+    config = TransformerBridgeConfig(d_model=8, d_head=4, d_mlp=16, n_layers=2, n_heads=2, n_ctx=6, d_vocab=9, act_fn="relu")
+    for name, value in ({"normalization_type": None} | settings).items():
+        setattr(config, name, value)
+    bridge = TransformerBridge.boot_native(config)
+    state = {name: each if "bias" in differs or "weight" in name else 0 * each for name, each in bridge.state_dict().items()}
+    state |= {name: 0 * each for name, each in state.items() if name.startswith("blocks.0.mlp") and "W_in" not in differs}
+    state |= {name: each + 0.1 for name, each in state.items() if name == "blocks.1.attn.q.bias" and "b_Q" in differs}
+    bridge.load_state_dict(state)
+    with pytest.raises(ValueError, match=f"^this is another network than ours.*{differs}"):
+        Weights.from_transformer_lens(bridge)
+
+
+def hooked(weights):
+    """The state dict that a HookedTransformer of TransformerLens 2 with these weights has."""
+    heads = {name: weights.by_head(name) for name in ("W_Q", "W_K", "W_V", "W_O")}
+    layers, n_heads, d_model, d_head = heads["W_Q"].shape
+    state = {"embed.W_E": weights.W_E, "pos_embed.W_pos": weights.W_pos}
+    for layer in range(layers):
+        block, last = f"blocks.{layer}", layer == layers - 1
+        state |= {f"{block}.attn.{name}": each[layer] for name, each in heads.items()}
+        state |= {f"{block}.attn.b_{each}": torch.zeros(n_heads, d_head) for each in "QKV"}
+        state |= {f"{block}.attn.b_O": torch.zeros(d_model), f"{block}.attn.IGNORE": torch.tensor(-torch.inf)}
+        state |= {f"{block}.attn.mask": torch.ones(9, 9).tril().bool()}
+        state |= {f"{block}.mlp.W_in": last * weights.W_in, f"{block}.mlp.b_in": torch.zeros(len(weights.W_in.T))}
+        state |= {f"{block}.mlp.W_out": last * weights.W_out, f"{block}.mlp.b_out": torch.zeros(d_model)}
+    return state | {"unembed.W_U": weights.W_U, "unembed.b_U": torch.zeros(len(weights.W_U.T))}
+
+
+def test_a_hooked_transformer_is_read_from_its_state(altered):
+    weights = altered[0]
+    back = Weights.from_hooked_transformer(hooked(weights))
+    assert all(torch.equal(getattr(back, name), tensor) for name, tensor in weights.tensors().items())
+
+
+@pytest.mark.parametrize(
+    "name, told", [("unembed.b_U", "b_U must be zero"), ("ln_final.w", "it has ln_final.w"), ("", "lacks W_E")]
+)
+def test_another_hooked_transformer_is_refused(altered, name, told):
+    state = hooked(altered[0]) | {name: torch.ones(11)} if name else {}
+    with pytest.raises(ValueError, match=told):
+        Weights.from_hooked_transformer(state)

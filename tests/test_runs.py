@@ -112,6 +112,7 @@ def test_the_shipped_run_is_the_study(shipped):
     assert {0, 30_000} < set(shipped.steps) and len(shipped.steps) >= 30
     assert shipped.record["command"].startswith("python -m assign_add_lib train")
     assert shipped.record["seconds"] > 60 and shipped.record["machine"]
+    assert len(repr(shipped)) + len(repr(shipped.weights())) < 400  # as a notebook shows them, without their numbers
 
 
 def test_shipped_checkpoints_answer_as_the_metrics_say(shipped):

@@ -18,7 +18,8 @@ def test_claims_and_sources_of_several_systems_are_gathered_in_their_order():
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
 def test_each_system_of_the_book_is_whole(system):
-    """Its parts are of one kind, and its tables show settings that it has."""
+    """Its parts are of one kind, its tables show settings that it has, and each setting is explained."""
+    assert all(each.words for each in system.config.settings().values())
     assert system.run.kind is system.config and set(system.columns) <= set(system.config.settings())
     learner = system.learner(system.config(), "cpu")
     assert learner.config == system.config() and set(learner.shown) <= set(learner.metrics) and "loss" in learner.metrics

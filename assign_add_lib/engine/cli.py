@@ -92,6 +92,9 @@ LISTS = {  # by the type of a setting: what reads a list of values, and an examp
 }
 
 
+METAVARS = {int: "N", float: "X", str: "WORD"}  # by the type of a setting
+
+
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu or cuda (default: CUDA if there is one)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -113,9 +116,9 @@ def train(system: System) -> Command:
 
     def arguments(parser: Parser) -> None:
         parser.add_argument("folder", metavar="FOLDER", help="where the run goes")
-        for name, (kind, default) in system.config.settings().items():
-            how = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
-            parser.add_argument(option(name), default=default, help=f"default {default}", **how)
+        for name, (kind, default, words) in system.config.settings().items():
+            how = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind, "metavar": METAVARS[kind]}
+            parser.add_argument(option(name), default=default, help=f"{words}; default {default}", **how)
         parser.add_argument("--threads", type=int, help="number of CPU threads (default: one per core)")
         _add_place(parser)
 
@@ -139,9 +142,9 @@ def sweep(system: System) -> Command:
     def arguments(parser: Parser) -> None:
         parser.add_argument("folder", metavar="FOLDER", help="where the runs go, one folder each")
         parser.add_argument("--book", action="store_true", help="train all runs of this system that the book ships")
-        for name, (kind, default) in system.config.settings().items():
+        for name, (kind, default, words) in system.config.settings().items():
             read, example = LISTS[kind]
-            parser.add_argument(option(name), type=read, metavar="LIST", help=f"such as {example}; default {default}")
+            parser.add_argument(option(name), type=read, metavar="LIST", help=f"{words}; such as {example}, default {default}")
         parser.add_argument("--table", metavar="FILE", help="where the table goes, one row per run (default FOLDER/table.csv)")
         parser.add_argument("--jobs", type=int, help="number of processes, one thread each (default: one per core)")
         parser.add_argument("--backend", default="loky", help="loky: processes here (default); dask: a cluster's workers")
@@ -152,7 +155,7 @@ def sweep(system: System) -> Command:
 
 
 def export(system: System) -> Command:
-    """Copy chosen checkpoints of finished runs into data/, as float16."""
+    """Copy chosen checkpoints of finished runs as float16, with checksums, into data/ or a folder of your own."""
 
     def do(args: argparse.Namespace) -> None:
         if args.name is not None and len(args.folders) > 1:
@@ -164,13 +167,14 @@ def export(system: System) -> Command:
             if not run.finished:
                 raise ValueError(f"{folder} is not finished: it stands at step {run.steps[-1] if run.steps else 0}")
             steps = [] if args.bare else [run.config.steps] if args.steps is None else args.steps
-            print(f"exported: {export_run(folder, args.name or run.name, system.run, steps)}")
+            print(f"exported: {export_run(folder, args.name or run.name, system.run, steps, args.data)}")
 
     def arguments(parser: Parser) -> None:
         parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path, help="the folders of finished runs")
-        parser.add_argument("--name", help=f"what to call a run in data/{system.run.shelf}; default: its folder's name")
+        parser.add_argument("--name", help=f"what to call a run in {system.run.shelf}; default: its folder's name")
         words = "steps of the checkpoints to copy, such as 0,500,2000-3000:100 (default: the last)"
         parser.add_argument("--steps", type=whole_numbers, help=words)
+        parser.add_argument("--data", metavar="FOLDER", type=Path, help="where to, if not among the book's own runs")
         parser.add_argument("--bare", action="store_true", help="copy config and metrics alone")
 
     return do, arguments

@@ -4,7 +4,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, field, fields, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Self, get_type_hints
@@ -16,10 +16,34 @@ from .files import load_tensors, save_tensors
 
 
 class Setting(NamedTuple):
-    """One setting of a config: its type and its default."""
+    """One setting of a config: its type, its default, and what it means."""
 
     kind: type
     default: int | float | bool | str
+    words: str
+
+
+MEANINGS = {  # of settings that mean the same in every system
+    "steps": "of training",
+    "batch_size": "problems in a batch",
+    "lr": "learning rate",
+    "weight_decay": "of AdamW",
+    "beta1": "of AdamW",
+    "beta2": "of AdamW",
+    "warm_up": "steps in which the learning rate rises to lr; then a cosine leads to lr / 50",
+    "clip": "largest norm of the gradient",
+    "d_model": "width of the residual stream",
+    "d_mlp": "neurons of an MLP",
+    "layers": "of attention",
+    "heads": "in each layer of attention; they share its width",
+    "log_every": "steps between rows of metrics, and between saved states",
+    "checkpoint_every": "steps between kept weights; a multiple of log_every",
+}
+
+
+def setting(default: int | float | bool | str, words: str):
+    """A field of a config: its default, and what it means."""
+    return field(default=default, metadata={"words": words})
 
 
 def _shown(value: object) -> str:
@@ -63,6 +87,8 @@ class Config:
                 self._check([name], *_FITTING[kind])
             if kind is float:
                 object.__setattr__(self, name, float(getattr(self, name)))  # equal configs are equal text
+        for name, kind in self.parts().items():
+            self._check([name], lambda part, kind=kind: isinstance(part, kind), f"a {kind.__name__}")
         self.at_least(1, "steps", "log_every", "checkpoint_every")
         self.at_most(10**9, "steps", "log_every", "checkpoint_every")
         if not 0 <= self.seed < 2**31:
@@ -98,8 +124,10 @@ class Config:
         found = {}
         for table in (cls, *cls.parts().values()):
             kinds = get_type_hints(table)
-            found |= {each.name: Setting(kinds[each.name], each.default) for each in fields(table)}
-        return {name: setting for name, setting in found.items() if name not in cls.parts()}
+            for each in fields(table):
+                words = each.metadata.get("words") or MEANINGS.get(each.name, "")
+                found[each.name] = Setting(kinds[each.name], each.default, words)
+        return {name: each for name, each in found.items() if name not in cls.parts()}
 
     @classmethod
     def of(cls, **settings) -> Self:

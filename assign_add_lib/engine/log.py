@@ -1,5 +1,6 @@
 """Logs: the folder of a training in progress, written so that a killed run goes on to the same bits."""
 
+import contextlib
 import os
 import platform
 import time
@@ -30,9 +31,19 @@ from .lock import lock_folder
 
 
 def machine_shape(device: torch.device) -> str:
-    """The kind of machine in a few words: processor family, cores in use, device."""
+    """The kind of machine in a few words: processor's family, maker and instruction set, cores in use, device."""
     accelerator = f", {torch.cuda.get_device_name(device)}" if device.type == "cuda" else ""
-    return f"{platform.machine()}, {torch.get_num_threads()} threads of {os.cpu_count()} cores{accelerator}"
+    processor = ", ".join([platform.machine(), *_maker(), torch.backends.cpu.get_cpu_capability()])
+    return f"{processor}, {torch.get_num_threads()} threads of {os.cpu_count()} cores{accelerator}"
+
+
+def _maker() -> list[str]:
+    """Who made the processor, by which PyTorch's products choose their code: the first such line of Linux, or Python's word."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.startswith(("vendor_id", "CPU implementer")):
+                return [line.partition(":")[2].strip()]
+    return [platform.processor()] if platform.processor() else []
 
 
 class Log:

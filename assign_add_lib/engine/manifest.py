@@ -11,10 +11,14 @@ PACKAGE = Path(__file__).parents[1]
 MANIFEST = "MANIFEST.sha256"
 
 
+def is_installed() -> bool:
+    """Whether the shipped data lie inside of an installed package, and go with it."""
+    return (PACKAGE / "data").is_dir()
+
+
 def data_folder() -> Path:
     """The shipped data: beside the package in a checkout, inside it once installed."""
-    inside = PACKAGE / "data"
-    return inside if inside.is_dir() else PACKAGE.parent / "data"
+    return PACKAGE / "data" if is_installed() else PACKAGE.parent / "data"
 
 
 def read_manifest(data: Path) -> dict[str, str]:
@@ -45,11 +49,16 @@ def write_manifest(data: Path | None = None, made: Collection[str] = ()) -> Path
     gone stays listed, unless its folder is gone too.
     """
     data = data or data_folder()
+    with lock_file(data / MANIFEST):
+        return sign(data, made)
+
+
+def sign(data: Path, made: Collection[str] = ()) -> Path:
+    """The same where the manifest's lock is held."""
     path = data / MANIFEST
-    with lock_file(path):
-        remove_unfinished(data, MANIFEST)
-        known = read_manifest(data) if path.exists() else {}
-        sums = {name: digest for name, digest in known.items() if (data / name).parent.is_dir()}
-        sums |= {name: file_sha256(data / name) for name in made}
-        write_atomic(path, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
+    remove_unfinished(data, MANIFEST)
+    known = read_manifest(data) if path.exists() else {}
+    sums = {name: digest for name, digest in known.items() if (data / name).parent.is_dir()}
+    sums |= {name: file_sha256(data / name) for name in made}
+    write_atomic(path, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
     return path

@@ -5,7 +5,7 @@ import re
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -33,7 +33,8 @@ from .folder import (
     ties,
 )
 from .learner import Config
-from .manifest import MANIFEST, data_folder, read_manifest, write_manifest
+from .lock import lock_file
+from .manifest import MANIFEST, data_folder, is_installed, read_manifest, sign
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class RunFolder(ABC):
     """
 
     folder: Path
-    sums: dict[str, str] | None = None
+    sums: dict[str, str] | None = field(default=None, repr=False)
     shelf: ClassVar[str]  # the folder of the shipped ones, in data/
     kind: ClassVar[type[Config]]  # the class of its config
     readers: ClassVar[Readers] = MappingProxyType({})  # what config.json notes besides the config, and how it is read
@@ -60,12 +61,18 @@ class RunFolder(ABC):
         shelf = data_folder() / cls.shelf
         folder = Path(name) if "/" in str(name) or not (shelf / str(name) / CONFIG).is_file() else shelf / str(name)
         if (folder / CONFIG).is_file():
-            if not folder.resolve().is_relative_to(shelf.resolve()):
-                return cls(folder)
-            prefix, sums = f"{cls.shelf}/{folder.resolve().relative_to(shelf.resolve())}/", read_manifest(data_folder())
-            return cls(folder, {file.removeprefix(prefix): each for file, each in sums.items() if file.startswith(prefix)})
+            return cls(folder, cls._sums(folder.resolve()))
         there = ", ".join(cls.shipped()) or "none"
         raise FileNotFoundError(f"there is no run {name}; shipped runs: {there}; or give a run's folder")
+
+    @classmethod
+    def _sums(cls, folder: Path) -> dict[str, str] | None:
+        """What the manifest lists of a run, by file; None for one that does not stand on a shelf beside a manifest."""
+        data = (folder / ("../" * (1 + len(Path(cls.shelf).parts)))).resolve()
+        if folder.parent != data / cls.shelf or not (data / MANIFEST).exists() and data != data_folder().resolve():
+            return None
+        prefix = f"{cls.shelf}/{folder.name}/"
+        return {file.removeprefix(prefix): each for file, each in read_manifest(data).items() if file.startswith(prefix)}
 
     @property
     def name(self) -> str:
@@ -177,29 +184,40 @@ class ModuleRun(RunFolder):
 def export(
     folder: str | Path, name: str, kind: type[RunFolder], steps: Sequence[int] | None = None, data: Path | None = None
 ) -> Path:
-    """Copy a local run of some kind onto its shelf in data/: config, metrics, and the weights of some steps as float16.
+    """Copy a local run of some kind onto its shelf in a data folder: config, metrics, the weights of some steps as float16.
 
-    All checkpoints by default.  Raises FileExistsError rather than overwrite a run, ValueError for a step that the
-    run does not have, and for a run whose parts are not all whole and its own.
+    All checkpoints by default, and the folder of the book's own runs.  The run is there once the manifest lists it; what an
+    export wrote that was killed before is taken up by the next.  Raises FileExistsError rather than overwrite a run,
+    ValueError for a step that the run does not have, and for a run whose parts are not all whole and its own.
     """
     if not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
         raise ValueError(f"a run needs a plain name of letters, digits, . _ and -, not {name!r}")
+    if data is None and is_installed():
+        raise ValueError("what lies in an installed package goes with it; say with --data where your own runs shall lie")
     data = data or data_folder()
     run, target = kind.open(folder), data / kind.shelf / name
-    if target.exists():
-        raise FileExistsError(f"{target} exists; a shipped run is never overwritten")
-    making, rows = target.with_name(f".{name}.making"), run.rows
-    shutil.rmtree(making, ignore_errors=True)  # what a killed export left
-    try:
-        for step in run.steps if steps is None else sorted(set(steps)):
-            halves = {each: tensor.half() for each, tensor in run.tensors(step).items()}
-            if not all(half.isfinite().all() for half in halves.values()):
-                raise ValueError(f"the weights of {folder} at step {step} are too large for float16")
-            save_tensors(checkpoint_path(making, step), halves, **ties(run.described.run, step, rows))
-        write_json(making / CONFIG, read_json(run.folder / CONFIG))
-        write_atomic(making / METRICS, metrics_text(rows))
-        making.rename(target)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    write_manifest(data, [path.relative_to(data).as_posix() for path in target.rglob("*") if path.is_file()])
+    making, rows, refused = target.with_name(f".{name}.making"), run.rows, f"{target} exists; a shipped run is never overwritten"
+    with lock_file(data / MANIFEST):
+        if target.exists() and (data / MANIFEST).exists() and kind._sums(target.resolve()):
+            raise FileExistsError(refused)
+        shutil.rmtree(making, ignore_errors=True)  # what a killed export left
+        try:
+            for step in run.steps if steps is None else sorted(set(steps)):
+                halves = {each: tensor.half() for each, tensor in run.tensors(step).items()}
+                if not all(half.isfinite().all() for half in halves.values()):
+                    raise ValueError(f"the weights of {folder} at step {step} are too large for float16")
+                save_tensors(checkpoint_path(making, step), halves, **ties(run.described.run, step, rows))
+            write_json(making / CONFIG, read_json(run.folder / CONFIG))
+            write_atomic(making / METRICS, metrics_text(rows))
+            if not target.exists():
+                making.rename(target)
+            elif _contents(target) != _contents(making):
+                raise FileExistsError(refused)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+        sign(data, [path.relative_to(data).as_posix() for path in target.rglob("*") if path.is_file()])
     return target
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -12,6 +12,7 @@ from functools import cached_property, reduce
 import torch
 from torch import Tensor
 
+from ..engine.learner import setting
 from ..model import weight_shapes
 from ..task import Task
 from ..training import Training
@@ -34,20 +35,20 @@ class World(Training):
     tensor([ 7, 11])
     """
 
-    seed: int = 0
+    seed: int = setting(0, "decides split, initialisation and batches")
     steps: int = 20_000
     checkpoint_every: int = 20_000
-    name: str = "study"  # what to call the world
-    n_numbers: int = 59  # N, the modulus
-    n_variables: int = 12  # V
-    length: int = 16  # T, tokens in a sequence
-    operation: str = "+"  # or - or *, applied from the left to the right, modulo N
-    operands: int = 2
-    links: bool = False  # half of the assignments set a variable to another one
-    unasked: int = 0
-    unseen: int = 0
-    layers: int = 2  # of attention; the MLP stands after the last
-    heads: int = 1  # in each layer, of width d_model / heads
+    name: str = setting("study", "what to call the world")
+    n_numbers: int = setting(59, "N, the modulus")
+    n_variables: int = setting(12, "V, the variables")
+    length: int = setting(16, "T, tokens in a sequence")
+    operation: str = setting("+", "or - or *, applied from the left to the right, modulo N")
+    operands: int = setting(2, "numbers or variables that a question adds")
+    links: bool = setting(False, "half of the assignments set a variable to another one")
+    unasked: int = setting(0, "variables that training shows, and never asks for")
+    unseen: int = setting(0, "variables that training never shows")
+    layers: int = 2
+    heads: int = 1
 
     def __post_init__(self):
         super().__post_init__()

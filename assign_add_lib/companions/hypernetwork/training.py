@@ -7,7 +7,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor, nn
 
-from ...engine.learner import Config, ScheduledLearner
+from ...engine.learner import Config, ScheduledLearner, setting
 from ...engine.runs import ModuleRun
 from .data import HELD_OUT, SUPPORTS, Tasks, Teacher
 from .model import ARMS, build
@@ -20,17 +20,17 @@ BATCH_SEED, MEASURE_SEED = 1_000_000, 2_000_000  # added to the seed: teacher, b
 class ArmConfig(Config):
     """Everything that decides a run of an arm, down to its bits on one machine."""
 
-    arm: str = "hypernetwork"
-    support: str = "connected"  # the combinations of modules in training
-    seed: int = 0  # decides teacher, initialisation and batches
-    structured: bool = True  # whether a module is the same in every combination
-    given_code: bool = False  # the executor is told the true code, and there is no transformer
+    arm: str = setting("hypernetwork", f"what reads the examples: {', '.join(ARMS)}")
+    support: str = setting("connected", f"the combinations of modules in training: {', '.join(SUPPORTS)}")
+    seed: int = setting(0, "decides teacher, initialisation and batches")
+    structured: bool = setting(True, "whether a module is the same in every combination")
+    given_code: bool = setting(False, "the executor is told the true code, and there is no transformer")
     steps: int = 8000
     batch_size: int = 64
     lr: float = 2e-3
     weight_decay: float = 0.0
-    warm_up: int = 200  # steps in which the learning rate rises to lr; then a cosine leads to lr / 50
-    clip: float = 1.0  # largest norm of the gradient
+    warm_up: int = 200
+    clip: float = 1.0
     d_model: int = 64
     layers: int = 3
     heads: int = 4

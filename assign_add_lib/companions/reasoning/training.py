@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ...engine.learner import Config, ScheduledLearner
+from ...engine.learner import Config, ScheduledLearner, setting
 from ...engine.runs import ModuleRun
 from .data import FAN_IN, Graphs, Tokens, Vocabulary, chain_of, sample_graphs, write
 from .model import ARMS, RIGHT_STARTS, STACKED, Network, continue_chain, iterate
@@ -26,26 +26,26 @@ WORST = 0.4  # largest share of wrong values that the arm that learns to correct
 class ArmConfig(Config):
     """Everything that decides a run of an arm, down to its bits on one machine."""
 
-    arm: str = "discrete"
-    seed: int = 0  # decides initialisation and batches
-    modulus: int = 11
-    names: int = 48
-    nodes: int = 12  # of a graph in training at most; each batch draws how many its graphs have, from 3 on
-    deepest: int = 4  # depth of a graph in training at most
-    fan_in: int = 3  # nodes that a node adds at most
+    arm: str = setting("discrete", f"what the network is made of: {', '.join(STEPS)}")
+    seed: int = setting(0, "decides initialisation and batches")
+    modulus: int = setting(11, "of the addition")
+    names: int = setting(48, "that nodes may have")
+    nodes: int = setting(12, "of a graph in training at most; each batch draws how many its graphs have, from 3 on")
+    deepest: int = setting(4, "depth of a graph in training at most")
+    fan_in: int = setting(3, "nodes that a node adds at most")
     steps: int = 16_000
-    batch_size: int = 32  # graphs of the most nodes; of smaller ones as many as make the same number of nodes
+    batch_size: int = setting(32, "graphs of the most nodes; of smaller ones as many as make the same number of nodes")
     lr: float = 2e-3
     weight_decay: float = 0.01
-    warm_up: int = 100  # steps in which the learning rate rises to lr; then a cosine leads to lr / 50
-    clip: float = 1.0  # largest norm of the gradient
-    skewed: int = 600  # steps in which most leaves are 0
-    corrupted: float = 0.25  # share of the graphs in which the arm that learns to correct finds wrong values
-    mimetic: bool = True  # whether attention starts by looking for its like
+    warm_up: int = 100
+    clip: float = 1.0
+    skewed: int = setting(600, "steps in which most leaves are 0")
+    corrupted: float = setting(0.25, "share of the graphs in which the arm that learns to correct finds wrong values")
+    mimetic: bool = setting(True, "whether attention starts by looking for its like")
     d_model: int = 64
     d_mlp: int = 192
     heads: int = 4
-    stacked: int = 3  # blocks of an arm that does not loop
+    stacked: int = setting(3, "blocks of an arm that does not loop")
     log_every: int = 1000
     checkpoint_every: int = 16_000
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ...engine.learner import Config, ScheduledLearner
+from ...engine.learner import Config, ScheduledLearner, setting
 from ...engine.runs import ModuleRun
 from .data import SETS, WAYS, Rows, Split, draw_rows, draw_set
 from .model import Network
@@ -42,22 +42,22 @@ FALLING = ("plain-cosine",)  # plans under which the learning rate falls after t
 class RuleConfig(Config):
     """Everything that decides a run, down to its bits on one machine."""
 
-    plan: str = "lines"  # which of PLANS
-    seed: int = 0  # decides tasks, inputs, initialisation and batches
-    p: int = 7  # numbers; a prime
-    tasks: int = 40  # of training
-    way: str = "rectangles"  # in which they are chosen
-    alpha: float = 0.8  # share of the inputs that training shows
-    depth: int = 4
+    plan: str = setting("lines", f"what a row of training shows: {', '.join(PLANS)}")
+    seed: int = setting(0, "decides tasks, inputs, initialisation and batches")
+    p: int = setting(7, "numbers; a prime")
+    tasks: int = setting(40, "of training")
+    way: str = setting("rectangles", f"in which the tasks are chosen: {', '.join(WAYS)}")
+    alpha: float = setting(0.8, "share of the inputs that training shows")
+    depth: int = setting(4, "layers of attention and neurons")
     d_model: int = 96
     heads: int = 4
     steps: int = 11_000
-    batch_size: int = 1800  # examples in a batch, whatever the shots of its rows
+    batch_size: int = setting(1800, "examples in a batch, whatever the shots of its rows")
     lr: float = 1e-3
     weight_decay: float = 0.1
-    warm_up: int = 100  # steps in which the learning rate rises to lr, where it stays, or falls: see FALLING
-    clip: float = 1.0  # largest norm of the gradient
-    std: float = 0.05  # of the initial weights; of those that write into the stream, divided by sqrt(2 depth)
+    warm_up: int = setting(100, "steps in which the learning rate rises to lr, where it stays, or falls by plan")
+    clip: float = 1.0
+    std: float = setting(0.05, "of the initial weights; of those that write into the stream, divided by sqrt(2 depth)")
     log_every: int = 500
     checkpoint_every: int = 11_000
 
