@@ -112,7 +112,9 @@ def places_back(rows: Mapping[str, Sequence[str]], back: int) -> Figure:
         axes.annotate("", (-back, height + 0.4), (0, height + 0.34), arrowprops=way, zorder=6)
         axes.text(-longest + 0.3, height, words, ha="right", va="center", color=INK)
     for distance in range(1, back + 1):
-        axes.text(-distance, -0.72, f"{distance}", ha="center", va="center", color=legible(VERMILION) if distance == back else GREY)
+        axes.text(
+            -distance, -0.72, f"{distance}", ha="center", va="center", color=legible(VERMILION) if distance == back else GREY
+        )
     axes.text(0, -0.72, "answer", ha="center", va="center", color=INK)
     axes.text(-longest + 0.3, -0.72, "places back", ha="right", va="center", color=GREY)
     axes.set(xlim=(-longest - 2.1, 0.6), ylim=(-1, 1.65 * len(rows) - 0.45))
