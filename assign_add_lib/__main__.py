@@ -38,13 +38,13 @@ def _solve_arguments(parser: argparse.ArgumentParser) -> None:
 
 def world(args: argparse.Namespace) -> None:
     """Train worlds from their files with several seeds, measure what each predicts, and write its page; run it again to go on."""
-    from .engine.cli import command_line
+    from .engine.cli import command_line, one_line
     from .laboratory.follow import follow
     from .views.figures.worlds import accuracies_of
 
     settings = {"jobs": args.jobs, "device": args.device, "progress": not args.quiet, "command": command_line()}
     for line in follow(args.files, args.folder, args.seed, accuracies_of, **settings):
-        print(line)
+        print(one_line(line))
 
 
 def _world_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from tiny import TinyLearner, TinyRun, tiny
 
 from assign_add_lib.companions.hypernetwork.training import ArmRun
 from assign_add_lib.engine import manifest, runs
-from assign_add_lib.engine.files import load_tensors, save_tensors
+from assign_add_lib.engine.files import UNFINISHED, load_tensors, save_tensors
 from assign_add_lib.engine.lock import lock_file
 from assign_add_lib.engine.manifest import read_manifest, write_manifest
 from assign_add_lib.engine.runs import checkpoint_path, export
@@ -165,19 +165,20 @@ def test_weights_that_no_file_can_hold_are_not_shipped(tiny_whole, own_data, val
 
 
 def test_unfinished_files_of_later_kills_go_and_no_others(tiny_half, tiny_runs):
-    for name in (".config.json.x.part", ".metrics.csv.x.part", ".state.safetensors.x.part"):
-        (tiny_half / name).write_text("x")
-    (tiny_half / "checkpoints" / ".step-000008.safetensors.x.part").write_text("x")
-    mine = {"notes.part": b"mine", ".notes.part": b"mine", ".download.x.part": b"mine"}
+    for name in ("config.json", "metrics.csv", "state.safetensors", "checkpoints/step-000008.safetensors"):
+        place = tiny_half / name
+        place.with_name(f".{place.name}.x{UNFINISHED}").write_text("x")
+    mine = {"notes.part": b"mine", ".config.json.backup.part": b"mine", f".download.x{UNFINISHED}": b"mine"}
     for name, content in mine.items():
         (tiny_half / name).write_bytes(content)
     assert contents(tiny(tiny_half)) == contents(tiny_runs["whole"]) | mine
 
 
 def test_a_folder_of_others_keeps_its_unfinished_files(tmp_path):
-    (tmp_path / ".film.x.part").write_text("mine")
+    (tmp_path / f".config.json.x{UNFINISHED}").write_text("theirs")
+    (tmp_path / "film").write_text("mine")
     refused(lambda: tiny(tmp_path), "is not empty and holds no run")
-    assert [path.name for path in tmp_path.iterdir()] == [".film.x.part"]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("times", [1, 2, 3, 4, 6, 7, 10, 11])

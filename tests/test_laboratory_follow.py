@@ -56,8 +56,12 @@ def row(page, name):
 def test_a_world_is_trained_measured_and_told(here, capsys):
     assert world() == 0
     out, folder = capsys.readouterr().out.splitlines(), here / "lab"
-    assert out[0] == "held, 3 of 3 seeds: mini, little is learned | in six steps"
-    assert out[1] == "not held, 0 of 3 seeds: mini, all is learned" and out[2] == f"written: {folder.name}/mini.md"
+    assert out == [
+        "note: an untrained network fulfils it already: mini, little is learned | in six steps",
+        "held, 3 of 3 seeds: mini, little is learned | in six steps",
+        "not held, 0 of 3 seeds: mini, all is learned",
+        f"written: {folder.name}/mini.md",
+    ]
     page, values = (folder / "mini.md").read_text(), pd.read_csv(folder / "mini.csv", index_col="prediction")
     runs = {seed: WorldRun.open(folder / f"mini-{seed}") for seed in (0, 1, 2)}
     assert all(run.finished and run.world.operation == "-" for run in runs.values())
@@ -79,7 +83,28 @@ def test_a_world_is_trained_measured_and_told(here, capsys):
     assert row((folder / "mini.md").read_text(), "little is learned")[-1].startswith("no verdict")
     (here / "mini.toml").write_text(FILE.replace("steps = 6", "steps = 8", 1).replace("every = 6", "every = 8"))
     assert world() == 2
-    assert "mini-0 holds a run with another config; choose another folder" in capsys.readouterr().err
+    assert (
+        "mini-0 holds a run with another config (steps 6 -> 8, checkpoint_every 6 -> 8); choose another folder"
+        in capsys.readouterr().err
+    )
+
+
+def test_seeds_that_were_trained_before_count_and_words_of_a_file_are_words_alone(here, capsys):
+    (here / "mini.toml").write_text(
+        FILE.replace('"Does it run?"', '"<b>So</b>\\n# Held\\u001b[31m"').replace("Words.", "# Words.")
+    )
+    for seeds, missing in (("0,1", "2"), ("2,5", "0, 1")):
+        assert world("mini.toml", "--seed", seeds) == 0
+        out = capsys.readouterr().out
+        assert out.startswith(f"note: a verdict also needs the seeds {missing}\n") and "\x1b" not in out
+        assert ("open, 2 of 3 seeds" if missing == "2" else "held, 3 of 3 seeds") in out
+    page = (here / "lab" / "mini.md").read_text()
+    assert (
+        "\x1b" not in page
+        and "&lt;b>So&lt;/b> # Held" in page
+        and "\n\\# Words." in page
+        and "| seed 2 | seed 5 | seed 0 | seed 1 |" in page
+    )
 
 
 BAD = [

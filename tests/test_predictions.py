@@ -123,6 +123,13 @@ BAD = [
     ('"right"', '"off_by_half"', "p: off_by_half is of no set, not of '1-var train'"),
     ("at_least = 0.5", "at_least = 0.5\nat_most = 1", "p: a prediction needs at_least or at_most, and not both"),
     ("at_least = 0.5", "at_least = true", "at_least of a prediction cannot be True"),
+    *(
+        ("at_least = 0.5", f"at_least = {huge}", "at_least of a prediction cannot be")
+        for huge in ("nan", "-inf", "1e308", "1" + "0" * 400)
+    ),
+    ('title = "T"', f'title = "{"T" * 5000}"', "it is too long: a world's file has"),
+    ('title = "T"', f"{'.'.join('a' * 20_000)} = 1", "it is too long: a world's file has"),
+    ('title = "T"', 'title = "T"\n' * 10_000, "it is too long: a world's file has"),
     ("at_least = 0.5", 'at_least = 0.5\nonly_if = "p"', "p: only_if must name a prediction above it, not 'p'"),
     ("at_least = 0.5", "at_least = 0.5\nseeds = 4", "p: seeds must be from 1 to 3, not 4"),
     ("at_least = 0.5", "at_least = 0.5\n" + GOOD[GOOD.index("[[") :], "two predictions have the same name"),
@@ -145,6 +152,10 @@ def test_a_file_that_is_missing_or_no_text_is_told(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match="binary.toml: "):
         read_plan(tmp_path / "binary.toml")
+    for name in ("table", "study"):
+        (tmp_path / f"{name}.toml").write_text(GOOD)
+        with pytest.raises(ValueError, match=f"{name} is the name of something else here"):
+            read_plan(tmp_path / f"{name}.toml")
     (tmp_path / "a b.toml").write_text(GOOD)
     with pytest.raises(ValueError, match="a world needs a plain name"):
         read_plan(tmp_path / "a b.toml")

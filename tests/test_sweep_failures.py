@@ -10,6 +10,7 @@ from tiny import TINY, TinyConfig, TinyLearner, tiny_sweep
 
 from assign_add_lib.engine import sweep as module
 from assign_add_lib.engine.cli import LISTS, whole_numbers
+from assign_add_lib.engine.files import UNFINISHED
 from assign_add_lib.engine.learner import Diverged
 from assign_add_lib.engine.lock import lock_file
 from assign_add_lib.engine.sweep import grid, sweep
@@ -134,7 +135,7 @@ def test_many_failures_are_told_in_short(tmp_path):
 
 
 def test_leftovers_of_killed_sweeps_go(tiny_swept):
-    left = [tiny_swept / ".table.csv.abc.part", tiny_swept / "seed-2" / ".row.csv.abc.part"]
+    left = [tiny_swept / f".table.csv.abc{UNFINISHED}", tiny_swept / "seed-2" / f".row.csv.abc{UNFINISHED}"]
     for path in left:
         path.write_text("x")
     (tiny_swept / "seed-2" / "row.csv").unlink()

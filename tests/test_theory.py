@@ -394,10 +394,12 @@ def test_drawn_blocks_are_the_matrix():
 
 
 def test_drawn_positions_hold_their_parts():
-    top, axes = figures.held(["a", "7", "="], {1: ["a"], 2: ["a", "7"]}, [0.0, 0.1, 0.9], [0.0, 0.5, 0.5]).axes
-    assert [bar.get_height() for bar in top.patches] == [0.0, 0.1, 0.9, 0.0, 0.5, 0.5]
-    assert len(axes.patches) == 2 * 3 + 3
-    assert {text.get_text() for text in axes.texts} >= {"$p_{2}$", "a", r"$\hat{7}$"}
+    names, shares = ["a", "7", "PAD", "PAD", "="], ([0.0, 0.1, 0.25, 0.25, 0.4], [0.0, 0.5, 0.0, 0.0, 0.5])
+    top, axes = figures.held(names, {1: ["a"], 4: ["a", "7"]}, *shares).axes
+    assert [bar.get_height() for bar in top.patches] == [0.0, 0.1, 0.5, 0.4, 0.0, 0.5, 0.0, 0.5]
+    assert len(axes.patches) == 2 * 4 + 3
+    words = [text.get_text() for text in axes.texts]
+    assert words == ["0", "a", "1", "7", "a", "2–3", "PAD", "4", "=", "a", "7"]
 
 
 @pytest.mark.parametrize("rho", [1.0, 0.3])

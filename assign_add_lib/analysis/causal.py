@@ -88,7 +88,7 @@ def pairs(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor, 
         short -= found[-1].shape[1]
         if not short:
             return tuple(torch.cat(found, 1))
-    raise ValueError(f"a task of {task.slots} slots and {task.n_numbers} numbers is has too few problems that tell all apart")
+    raise ValueError(f"a task of {task.slots} slots and {task.n_numbers} numbers has too few problems that tell all apart")
 
 
 def _drawn(split: Split, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from .files import write_atomic
+from .files import remove_unfinished, write_atomic
 from .loop import FAILURES
 from .manifest import data_folder, write_manifest
 from .runs import export as export_run
@@ -23,13 +23,18 @@ Command = tuple[Callable[[argparse.Namespace], None], Callable[["Parser"], None]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser whose errors are one line, and which takes every option once, by its whole name."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, allow_abbrev=False, **kwargs)
+        for kind in (int, float):
+            self.register("type", kind, plain(kind))
 
     def error(self, message: str):
         sys.exit(refuse(f"{message} (try {self.prog} --help)"))
 
 
-def _one_line(message: object, most: int = 2000) -> str:
+def one_line(message: object, most: int = 400) -> str:
     """A message as one line of printable characters, its middle left out where it is longer than `most`."""
     text = " ".join(str(message).split())
     text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
@@ -40,7 +45,7 @@ def refuse(message: object) -> int:
     """Say on stderr, if anyone reads it, what is wrong; returns the exit code."""
     if sys.stderr is not None:
         with suppress(OSError):
-            print("error:", _one_line(message), file=sys.stderr)
+            print("error:", one_line(message), file=sys.stderr)
     return 2
 
 
@@ -55,6 +60,17 @@ def option(name: str) -> str:
 
 
 MOST_VALUES = 100_000  # in one list
+
+
+def plain(kind: type[int | float]) -> Callable[[str], int | float]:
+    """What reads one number, without the blanks and the underscores that Python allows in it."""
+
+    def read(text: str) -> int | float:
+        if re.search(r"[\s_]", text):
+            raise ValueError
+        return kind(text)
+
+    return read
 
 
 def whole_numbers(text: str) -> list[int]:
@@ -86,7 +102,7 @@ def listed(read: Callable[[str], object], what: str) -> Callable[[str], list]:
 
 LISTS = {  # by the type of a setting: what reads a list of values, and an example
     int: (whole_numbers, "0-4,42"),
-    float: (listed(float, "a list of numbers such as 0.1,0.25,0.5"), "0.1,0.25,0.5"),
+    float: (listed(plain(float), "a list of numbers such as 0.1,0.25,0.5"), "0.1,0.25,0.5"),
     bool: (listed({"true": True, "false": False}.__getitem__, "true, false or true,false"), "true,false"),
     str: (listed(str, "a list of words"), "a,b"),
 }
@@ -187,6 +203,7 @@ def board(systems: Mapping[str, System]) -> Command:
         import torch
 
         with torch.no_grad():
+            remove_unfinished(data_folder(), BOARD)
             table = make_board(claims_of(systems.values()), sources_of(systems.values()))
         write_atomic(data_folder() / BOARD, board_text(table))
         write_manifest(made=[BOARD])
@@ -207,6 +224,12 @@ def run_command(systems: Mapping[str, System], others: Mapping[str, Command], ar
     argv = list(sys.argv[1:] if argv is None else argv)
     named = argv.pop(1) if len(argv) > 1 and argv[0] in OF_A_SYSTEM and argv[1] in systems else None
     system = systems[named or next(iter(systems))]
+    options = [each.partition("=")[0] for each in argv if each.startswith("--")]
+    for each in argv:
+        if options.count(each.partition("=")[0]) > 1:
+            return refuse(f"{each.partition('=')[0]} is given twice")
+        if re.search("[\ud800-\udfff]", each):
+            return refuse(f"{ascii(each)} is no text in UTF-8")
     main = Parser(prog=PROGRAM, description="Small transformers that learn to compose skills.")
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

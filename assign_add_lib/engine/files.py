@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-UNFINISHED = ".part"  # how the names of files end that are being written
+UNFINISHED = ".assign-add-part"  # how the names of files end that are being written, and no others
 
 
 def write_atomic(path: str | Path, content: bytes | str) -> None:
@@ -30,12 +30,23 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
                 os.fsync(file.fileno())
             os.chmod(temporary, 0o644)
             os.replace(temporary, path)
+            _sync(path.parent)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _sync(folder: Path) -> None:
+    """Let what a folder lists outlast a loss of power, where the system has a way to."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def make_folder(folder: Path) -> None:

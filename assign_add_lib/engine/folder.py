@@ -60,6 +60,13 @@ class Description(NamedTuple):
     run: str | None
 
 
+def other_config(folder: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> ValueError:
+    """The error where a run with another config stands in a folder."""
+    names = [name for name in ours | theirs if theirs.get(name) != ours.get(name)]
+    changed = ", ".join(f"{name} {theirs.get(name)!r} -> {ours.get(name)!r}" for name in names)
+    return ValueError(f"{folder} holds a run with another config ({changed}); choose another folder")
+
+
 def decided_by(config: dict, notes: Mapping[str, Any]) -> str:
     """The SHA-256 of what decides a run, from plain values."""
     return text_sha256(json.dumps({"config": config} | dict(notes), sort_keys=True))

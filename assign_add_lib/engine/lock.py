@@ -13,6 +13,7 @@ from .files import make_folder
 class Lock:
     """One writer at a time, from `Lock(path)` until `release` or until the process ends, however it ends.
 
+    Folders that it had to make go with it, where nothing was written into them.
     The file at `path` exists while the lock is held; one that a killed process left behind holds nothing.  Between
     machines it works as far as their shared file system passes `flock` on, as NFS and Lustre mostly do; where it does not
     exist, the existence of the file is the lock.  ValueError where another holds it, OSError where nothing can be written.
@@ -20,6 +21,7 @@ class Lock:
 
     def __init__(self, path: Path):
         self.path, self._lock = path, FileLock(path, timeout=0, thread_local=False)
+        self._made = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
         try:
             make_folder(path.parent)
             self._lock.acquire()
@@ -50,6 +52,9 @@ class Lock:
             with suppress(OSError):  # Windows keeps an open file; there the release itself removes it
                 self.path.unlink()
         self._lock.release()
+        with suppress(OSError):  # from the first that holds something
+            for folder in self._made:
+                folder.rmdir()
 
     def __enter__(self) -> Self:
         return self

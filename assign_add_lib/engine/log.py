@@ -9,7 +9,7 @@ from typing import Self
 
 import torch
 
-from .files import load_tensors, read_json, save_tensors, write_atomic, write_json
+from .files import UNFINISHED, load_tensors, read_json, save_tensors, write_atomic, write_json
 from .folder import (
     CONFIG,
     METRICS,
@@ -21,6 +21,7 @@ from .folder import (
     due,
     kept_steps,
     metrics_text,
+    other_config,
     read_description,
     read_metrics,
     remove_leftovers,
@@ -75,12 +76,13 @@ class Log:
     def _take_up(self) -> None:
         """Go on with the run in the folder from where it was last kept; or begin it."""
         folder, learner = self.folder, self.learner
-        remove_leftovers(folder)
         if not (folder / CONFIG).exists():
-            if any(path != self.lock.path for path in folder.iterdir()):
+            if any(path != self.lock.path and path.suffix != UNFINISHED for path in folder.iterdir()):
                 raise ValueError(f"{folder} is not empty and holds no run; choose another folder")
+            remove_leftovers(folder)
             return
         self._check_same()
+        remove_leftovers(folder)
         if not (folder / STATE).exists():
             measured = read_metrics(folder / METRICS, learner.config) if (folder / METRICS).exists() else []
             if len(measured) > 1 or kept_steps(folder) not in ([], [0]):
@@ -100,9 +102,7 @@ class Log:
         if not isinstance(theirs, dict):
             raise ValueError(f"{file} is damaged: it does not hold the config of a run")
         if theirs != ours:
-            names = [name for name in ours | theirs if theirs.get(name) != ours.get(name)]
-            changed = [f"{name} {theirs.get(name)!r} -> {ours.get(name)!r}" for name in names]
-            raise ValueError(f"{self.folder} holds a run with another config ({', '.join(changed)}); choose another folder")
+            raise other_config(self.folder, theirs, ours)
 
     def _check_described(self) -> float:
         """The seconds that the run has taken, once config.json is found whole and its notes those of the learner."""

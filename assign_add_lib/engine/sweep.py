@@ -20,7 +20,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from .cluster import Job, on_cluster
 from .files import check_writable, remove_unfinished
-from .folder import CONFIG, METRICS
+from .folder import CONFIG, METRICS, other_config
 from .learner import Config, choose_device
 from .lock import lock_file
 from .loop import FAILURES, always
@@ -145,11 +145,25 @@ def _check_same(system: System, folder: Path, configs: Mapping[str, Config]) -> 
     """ValueError where a run with another config stands in the place of one of these."""
     for name, config in configs.items():
         try:
-            other = (folder / name / CONFIG).exists() and system.run.open(folder / name).config != config
+            there = system.run.open(folder / name).config if (folder / name / CONFIG).exists() else config
         except (ValueError, OSError):  # a damaged run is told of when its turn comes, and stops no other
             continue
-        if other:
-            raise ValueError(f"{folder / name} holds a run with another config; choose another folder")
+        if there != config:
+            raise other_config(folder / name, there.flat(), config.flat())
+
+
+def check_place(
+    jobs: int | None = None, backend: str = "loky", scheduler: str | None = None, device: str | None = None, **_
+) -> None:
+    """ValueError where a sweep cannot be trained so: before any folder is made, and once, not in each run."""
+    if backend not in ("loky", "dask"):
+        raise ValueError(f"the backend must be loky or dask, not {backend!r}")
+    if (backend == "dask") != bool(scheduler):
+        raise ValueError("the dask backend needs the address of a scheduler, and only it takes one")
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs must be at least 1, not {jobs}")
+    if not scheduler:
+        choose_device(device)
 
 
 def sweep(
@@ -170,14 +184,7 @@ def sweep(
     `scheduler`, which must see `folder` under the same path.  The table is written anew after each
     run.  A run that fails does not stop the others: ValueError names them in the end.  RuntimeError where a worker died.
     """
-    if backend not in ("loky", "dask"):
-        raise ValueError(f"the backend must be loky or dask, not {backend!r}")
-    if (backend == "dask") != (scheduler is not None):
-        raise ValueError("the dask backend needs the address of a scheduler, and only it takes one")
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs must be at least 1, not {jobs}")
-    if not scheduler:
-        choose_device(device)  # one that is not there fails once, and not in each run
+    check_place(jobs, backend, scheduler, device)
     folder = Path(folder).resolve()
     table = Path(table).resolve() if table else folder / "table.csv"
     configs = grid(system.config, parts)

@@ -1,5 +1,6 @@
 """The page of a world: what it predicts, what came out, and the verdict, as Markdown."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,11 +21,18 @@ def keep(plan: Plan, folder: Path) -> bool:
     return plan_of(plan.name, path.read_text("utf-8")).predictions == plan.predictions
 
 
+def prose(text: str) -> str:
+    """A text of a world's file as one paragraph, in which no tag stands and no heading begins."""
+    text = "".join(each if each.isprintable() else " " for each in text.replace("<", "&lt;"))
+    text = " ".join(text.split())
+    return re.sub(r"^([#>+=~`-])", r"\\\1", text)
+
+
 def cell(value: object) -> str:
     """A value as it stands in a table."""
     if isinstance(value, float):
         return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-    return " ".join(str(value).replace("|", "\\|").split())
+    return " ".join(str(value).replace("|", "\\|").replace("<", "&lt;").split())
 
 
 def table(head: list[str], rows: list[list]) -> str:
@@ -53,7 +61,7 @@ def page(plan: Plan, runs: Mapping[int, WorldRun], values: pd.DataFrame, untrain
         [each.name, each.rule, *untrained.loc[each.name], *values.loc[each.name, seeds], said[each.name]]
         for each in plan.predictions
     ]
-    parts = [f"# {plan.title}\n", plan.question + "\n"]
+    parts = [f"# {prose(plan.title)}\n", prose(plan.question) + "\n"]
     if changed := differences(world):
         parts += ["## The world\n", table(["setting", "here", "in the study's world"], changed)]
     first = runs[seeds[0]]
@@ -62,9 +70,9 @@ def page(plan: Plan, runs: Mapping[int, WorldRun], values: pd.DataFrame, untrain
     parts += ["## Predictions and verdicts\n"]
     parts += [table(["prediction", "rule", "untrained", *(f"seed {seed}" for seed in seeds), "verdict"], rows)]
     for each in plan.predictions:
-        parts += [f"### {each.name}\n", each.statement + "\n", f"**{said[each.name]}.** {each.rule}.\n"]
+        parts += [f"### {prose(each.name)}\n", prose(each.statement) + "\n", f"**{said[each.name]}.** {prose(each.rule)}.\n"]
         for word in ("because", "rival", "control", "chance"):
-            parts += [f"*{word.capitalize()}:* {getattr(each, word)}\n"]
+            parts += [f"*{word.capitalize()}:* {prose(getattr(each, word))}\n"]
     last = pd.DataFrame({seed: run.metrics.iloc[-1] for seed, run in runs.items()}).drop(index="loss")
     parts += ["## Accuracy\n", f"![Accuracy over training, a panel for each number of variables]({plan.name}.png)\n"]
     heads = ["set", "shortcut", *(f"seed {seed}" for seed in seeds)]

@@ -30,9 +30,10 @@ def test_rows_stand_under_their_verdicts_and_say_them(browser, moving):
     board, shown = load_board()["verdict"], []
     for group, (study_s, name) in zip(groups, ((whose, name) for whose in (True, False) for name in GROUPS), strict=True):
         buttons = group.find_elements(By.TAG_NAME, "button")
-        assert group.find_element(By.TAG_NAME, "p").text == f"{name}: {len(buttons)}"
+        assert group.find_element(By.TAG_NAME, "summary").text == f"{name}: {len(buttons)}"
         for button in buttons:
             claim, words = button.get_attribute("aria-label").split(": ")
+            assert button.text == claim  # seen without a click
             assert words == board[claim] in GROUPS[name] and CLAIMS[claim].origin.startswith("chapter") != study_s
             shown.append(claim)
     assert sorted(shown) == sorted(CLAIMS)
@@ -40,6 +41,17 @@ def test_rows_stand_under_their_verdicts_and_say_them(browser, moving):
         claim = CLAIMS[name]
         browser.find_element(By.CSS_SELECTOR, f"claim-board button[title='{claim.name}']").send_keys(Keys.ENTER)
         assert verdict(browser).endswith(said(claim, claim.level))
+
+
+def test_on_a_phone_each_row_has_its_name_and_what_held_is_folded(browser, moving):
+    alive(browser, moving, "claim-board", width=360)
+    for group in browser.find_elements(By.CSS_SELECTOR, "claim-board .group"):
+        folded = group.find_element(By.TAG_NAME, "summary").text.split(": ")[0] in ("held in all", "count only")
+        assert (group.get_attribute("open") is None) == folded
+        if folded:
+            group.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
+        buttons = group.find_elements(By.TAG_NAME, "button")
+        assert [each.text for each in buttons] == [each.get_attribute("title") for each in buttons]
 
 
 def test_a_level_that_is_moved_has_the_verdict_of_the_rule(browser, moving):

@@ -124,11 +124,11 @@ def test_solvers_are_those_of_the_package(modules, browser, p):
     given = [[dict(zip("xyz", (*xy, z))) for xy, z in zip(*row)] for row in zip(rows.inputs.tolist(), rows.answers.tolist())]
     found = run(browser, modules, """return given[0].map((row, i) => {
         const { x, y } = row[i % 9], examples = row.slice(0, i % 9).map((each, place) => ({ ...each, place })), p = given[1];
-        return ["ratioMatching", "regression"].map((of) => solvers[of](examples, { x, y }, p).votes)
+        return ["ratioMatching", "regression", "twoLatest"].map((of) => solvers[of](examples, { x, y }, p).votes)
           .concat([rows.rulesThatFit(examples, p), solvers.determined(examples, { x, y }, p).head.split(" ")[6]]);
       });""", given, p)  # fmt: skip
     rules, answers = all_pairs(p), set()
-    for i, (*votes, fitting, head) in enumerate(found):
+    for i, (*votes, latest, fitting, head) in enumerate(found):
         shot = i % 9
         for vote, solver in zip(votes, (ratio_matching, regression)):
             vote = torch.tensor(vote).double()
@@ -137,6 +137,9 @@ def test_solvers_are_those_of_the_package(modules, browser, p):
         said = (rules[:, None] * rows.inputs[i, : shot + 1]).sum(2) % p  # (rule, question)
         fits = (said[:, :shot] == rows.answers[i, :shot]).all(1)
         assert fitting == rules[fits].tolist()
+        fits_latest = (said[:, :shot] == rows.answers[i, :shot])[:, -2:].all(1)
+        only = said[fits_latest, shot].unique()
+        assert latest == [int(only.tolist() == [z]) for z in range(p)]
         answers.add(known := len(said[fits, shot].unique()) == 1)
         assert head.startswith("Yes") == known
     assert answers == {True, False}
@@ -259,7 +262,7 @@ def test_all_numbers_have_their_probability_and_who_says_them(page, learners):
     assert [float(row[1]) for row in rows] == pytest.approx(odds.tolist(), abs=0.00501)
     expected = [[] for _ in range(7)]
     expected[odds.argmax()].append("network")
-    expected[6] += ["hidden rule", "ratio matching", "regression"]
+    expected[6] += ["hidden rule", "ratio matching", "regression", "two latest"]
     assert [row[2] for row in rows] == [", ".join(each) for each in expected]
     assert page.said("says").splitlines() == [
         "Ratio matching: 6.",
@@ -267,7 +270,9 @@ def test_all_numbers_have_their_probability_and_who_says_them(page, learners):
         "Example 2: (2, 6) is 3 times (3, 2), so z is 3 × 2 = 6.",
         "Example 8: (2, 6) is 6 times (5, 1), so z is 6 × 1 = 6.",
         "Regression: 6.",
-        "Examples 1 and 3 have different directions. The rule that fits both is z = 2x + 5y, so z is 2 × 2 + 5 × 6 = 6.",
+        "Examples 1 and 3 lie on different lines. The rule that fits both is z = 2x + 5y, so z is 2 × 2 + 5 × 6 = 6.",
+        "By the two latest: 6.",
+        "Examples 7 and 8 fit one rule alone, z = 2x + 5y.",
         "Do the examples determine the answer? Yes.",
         "1 of the 49 rules fits all that is shown, and it gives 6.",
     ]
@@ -284,7 +289,9 @@ def test_examples_are_hidden_and_shown_by_keys(page, learners):
         "Ratio matching: a guess.",
         "(2, 6) is a multiple of no example shown.",
         "Regression: a guess.",
-        "All that is shown has one direction, and the question has another.",
+        "All that is shown lies on one line, and the question on another.",
+        "By the two latest: a guess.",
+        "Example 7 fits 7 rules, and they give different answers.",
         "Do the examples determine the answer? No.",
         "7 of the 49 rules fit all that is shown, and they give different answers.",
     ]
@@ -292,7 +299,7 @@ def test_examples_are_hidden_and_shown_by_keys(page, learners):
     assert page.said() == verdict(network, [], INPUTS[-1])
     page.named("show example 2").send_keys(Keys.SPACE)
     assert page.said() == verdict(network, solved(INPUTS[1:2]), INPUTS[-1])
-    assert "so has the question: (2, 6) is 3 times (3, 2), so z is 3 × 2 = 6." in page.said("says")
+    assert "so does the question: (2, 6) is 3 times (3, 2), so z is 3 × 2 = 6." in page.said("says")
 
 
 def test_an_example_is_made_wrong_by_keys_and_marked_by_a_sign(page, learners):
@@ -309,6 +316,27 @@ def test_an_example_is_made_wrong_by_keys_and_marked_by_a_sign(page, learners):
     assert "Regression: " in said and "do not fit it." in said and "No: they contradict each other." in said
     page.named("show example 3").send_keys(Keys.SPACE)
     assert "wrong" not in page.said() and "Yes." in page.said("says")
+
+
+def test_the_two_latest_are_asked_by_themselves(page):
+    """Right, one of them wrong, wrong on one line, and right on one line; by what stands below the row."""
+
+    def says():
+        lines = page.said("says").splitlines()
+        start = next(i for i, line in enumerate(lines) if line.startswith("By the two latest"))
+        return lines[start : start + 2]
+
+    assert says() == ["By the two latest: 6.", "Examples 7 and 8 fit one rule alone, z = 2x + 5y."]
+    page.named("z of example 8, 1: one up").send_keys(Keys.ENTER)
+    assert says() == ["By the two latest: 5.", "Examples 7 and 8 fit one rule alone, z = 4x + 3y."]
+    assert "two latest" in page.all(".odds tbody tr")[5].text
+    page.named("x of example 8").send_keys("1")
+    assert says() == ["By the two latest: a guess.", "No rule fits examples 7 and 8."]
+    page.named("Undo all changes").send_keys(Keys.ENTER)
+    page.named("x of example 8").send_keys("1")
+    assert says() == ["By the two latest: a guess.", "Examples 7 and 8 fit 7 rules, and they give different answers."]
+    page.named("x of the question").send_keys("6")
+    assert says() == ["By the two latest: 0.", "Examples 7 and 8 fit 7 rules, and all give 0."]
 
 
 def test_numbers_of_question_and_examples_are_chosen_by_keys(page, learners):

@@ -392,12 +392,12 @@ def test_killed_at_any_moment_it_goes_on(release, laid_out, tmp_path, monkeypatc
     assert not (folder.with_name("killed-marks") / "marks.csv").exists()
     killed("os.replace", while_the_table_is_written, folder, LIMITS, QUICK)
 
-    assert list(folder.with_name("killed-marks").glob(".marks.csv.*.part"))
+    assert list(folder.with_name("killed-marks").glob(".marks.csv.*part"))
 
     monkeypatch.setattr("marking.__main__.judge", None)  # all has been judged
     mark(folder, LIMITS, QUICK)
     assert [(name, row["total"]) for name, row in rows(folder).items()] == [(name, "4") for name in "ab"]
-    assert not list(folder.with_name("killed-marks").rglob("*.part"))
+    assert not list(folder.with_name("killed-marks").rglob(".*part"))
     with Course(course).api.gradebook as book:
         assert sorted(each.student.id for each in book.assignment_submissions("01_task")) == ["a", "b"]
 

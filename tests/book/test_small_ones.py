@@ -113,9 +113,19 @@ def test_worlds_fall_where_the_shipped_table_has_them(browser, moving):
         assert [each >= 100 * world["level"] for each in shown] == [each >= world["level"] for each in world["seeds"]]
         off = abs(90 - 100 * sorted(world["seeds"])[1])
         assert ("Well foreseen" in verdict(browser)) == (off <= 5)
-        assert f"Verdict: {world['verdict']}." in texts(browser, ".meant")[0]
-        press(browser, "Next question")
-    assert texts(browser, ".controls span")[-1].startswith(f"{len(worlds)} of {len(worlds)} questions, on average ")
+        assert f"Verdict: {world['verdict']}. {world['why']}".strip() in texts(browser, ".meant")[0]
+        if world is not worlds[-1]:
+            press(browser, "Next question")
+    offs = [abs(90 - 100 * sorted(each["seeds"])[1]) for each in worlds]
+    held = sum(each["verdict"].startswith("held") for each in worlds)
+    assert texts(browser, ".controls span")[-1] == (
+        f"That was the last question. You came within 5 points in {sum(off <= 5 for off in offs)} of {len(worlds)}, and were "
+        f"{sum(offs) / len(offs):.0f} points off on average. Of our own {len(worlds)} predictions {held} held."
+    )
+    press(browser, "Start again")
+    assert texts(browser, ".question")[0].startswith(worlds[0]["world"]) and not verdict(browser)
+    seen = [each.text for each in browser.find_elements(By.CSS_SELECTOR, "worlds-fell button") if each.is_displayed()]
+    assert seen == ["Reveal"]  # and no empty space for what is not yet said
 
 
 def test_pairs_of_modules_score_what_the_shipped_table_has(browser, moving):

@@ -8,6 +8,11 @@ from ...laboratory import SEEDS, read_plan
 from .. import figures
 from .element import explorable
 
+# what a reader would ask at the answer
+WHY = {
+    ("more-variables", "what is never asked for is not found"): "Nearly all of the 18% are problems with a single number: there, "
+    "no other can be read more.",
+}
 FIRST = "In what share of such problems does `=` read its number more than all other assigned numbers?"
 # (world, prediction): the world in words, what a reader needs to find a reason, and the question; `code` between backticks
 PLAYED = {
@@ -20,7 +25,7 @@ PLAYED = {
     ("modulus-29", "a smaller prime needs fewer pairs"): (
         "Modulo 29",
         "Training shows 588 pairs, 20 for each number. Modulo 59, training on 661 pairs, 11 for each number, did no better than "
-        "a table. Here a table that knows twins would get 70%.",
+        "a table. Here a table that also knows both orders, `3+5` and `5+3`, would get 70%.",
         "What share of plain sums is right, of pairs that training never adds?",
     ),
     ("three-operands", "three numbers can be added"): (
@@ -47,8 +52,8 @@ PLAYED = {
     ),
     ("more-variables", "what is never asked for is not found"): (
         "Sixteen letters, two others",
-        "Training assigns `m` and `n`, but never asks for them. Then we ask for one: `c=1, m=17, a=42, m+19=?`. A "
-        "blind pick would again have about 41%.",
+        "Training assigns `m` and `n` as distractors: it never asks for them. Then we ask for one: `c=1, m=17, a=42, m+19=?`. "
+        "A blind pick would again have about 41%.",
         FIRST,
     ),
 }
@@ -90,5 +95,6 @@ def shares_by_world() -> list[dict]:
             "untrained": float(decided.loc[(world, prediction), "untrained"]),
             "seeds": values.loc[prediction].tolist(),
             "verdict": f"{said.replace('not held', 'fell')} (true in {many.replace('seeds', 'networks')})",
+            "why": WHY.get((world, prediction), ""),
         })  # fmt: skip
     return found

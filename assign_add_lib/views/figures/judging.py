@@ -1,6 +1,7 @@
 """Still pictures of the scoreboard: claims as rows of marks, and the values of one beside its level."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -8,6 +9,8 @@ from matplotlib.figure import Figure
 
 from .runs import spread_out
 from .style import BLUE, GREY, INK, PALE, VERMILION, WIDTH
+
+NAME, LEFT = 24, -25  # letters of a row's name that have room beside its marks, and where it begins, in marks
 
 
 def _mark(axes: Axes, claim: Mapping, run: int, x: float, y: float, size: float) -> None:
@@ -20,21 +23,24 @@ def _mark(axes: Axes, claim: Mapping, run: int, x: float, y: float, size: float)
 
 
 def claim_rows(sides: Mapping[str, Mapping[str, Sequence[Mapping]]]) -> Figure:
-    """Draw claims as rows of marks: whose they are, and by verdict within; the longer side in two columns."""
-    columns = []  # of lines, each a heading or a claim
+    """Draw claims as named rows of marks in two columns: whose they are, and by verdict within."""
+    lines = []  # of a column one below the other: a heading or a part of a name, and a claim where its marks stand
     for whose, groups in sides.items():
-        lines = [line for name, rows in groups.items() for line in (f"{name}: {len(rows)}", *rows)]
-        half = len(lines) if len(lines) < 30 else (len(lines) + 1) // 2
-        columns += [[whose, *lines[:half]], *([["", *lines[half:]]] if lines[half:] else [])]
-    figure, panels = plt.subplots(1, len(columns), figsize=(WIDTH, 0.15 * max(map(len, columns))))
-    for axes, lines in zip(panels, columns):
-        for y, line in enumerate(lines):
-            if isinstance(line, str):
-                axes.text(0, y, line, va="center", color=INK, weight="normal" if y else "bold")
-            for run, value in enumerate(() if isinstance(line, str) else line["values"]):
+        lines += [(whose, "bold", None)]
+        for verdict, rows in groups.items():
+            lines += [(f"{verdict}: {len(rows)}", "bold", None)]
+            for row in rows:
+                *above, last = wrap(row["name"], NAME, break_on_hyphens=False)
+                lines += [*((part, "normal", None) for part in above), (last, "normal", row)]
+    half = next(at for at in range(len(lines) // 2, len(lines) + 1) if lines[at - 1][2])  # behind a claim
+    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 0.155 * half))
+    for axes, column in zip(panels, (lines[:half], lines[half:])):
+        for y, (words, weight, claim) in enumerate(column):
+            axes.text(LEFT, y, words, va="center", color=INK, weight=weight)
+            for run, value in enumerate(claim["values"] if claim else ()):
                 if value is not None:
-                    _mark(axes, line, run, run, y, 4.5)
-        axes.set(xlim=(-0.6, 9.6), ylim=(max(map(len, columns)) - 0.5, -0.7))
+                    _mark(axes, claim, run, run, y, 3.5)
+        axes.set(xlim=(LEFT, 9.6), ylim=(half - 0.5, -0.7))
         axes.axis("off")
     return figure
 

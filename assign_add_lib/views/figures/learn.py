@@ -8,28 +8,42 @@ import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from .style import GREY, INK, LAYER_COLOURS, ROLES, WIDTH, box, name_cells, role
+from .style import GREY, INK, LAYER_COLOURS, LETTERS, ROLES, WIDTH, box, name_cells, role
+
+LARGE = 12  # points of the letters in boxes and cells
 
 
 def held(names: Sequence[str], moved: dict[int, Sequence[str]], attention: Sequence[float], start: Sequence[float]) -> Figure:
-    """Draw what each position holds when layer 2 reads: its position, its token, what layer 1 moved there.
+    """Draw what each token holds when layer 2 reads: its place, itself, and the notes that layer 1 moved there.
 
-    Attention stands on top, that of the theorem's start in outline.
+    Attention stands on top, that of the theorem's start in outline.  Neighbouring PADs share one column.
     """
-    figure, (top, axes) = plt.subplots(2, 1, figsize=(WIDTH, 2.7), sharex=True, height_ratios=(1, 2.6))
-    top.bar(range(len(names)), attention, color=LAYER_COLOURS[2], width=0.6)
-    top.bar(range(len(names)), start, fill=False, edgecolor=INK, linewidth=0.8, linestyle="--", width=0.8)
-    top.set(ylabel="attention\nof =", ylim=(0, 0.6), yticks=[0, 0.5])
+    columns: list[list[int]] = []
     for position, name in enumerate(names):
-        parts = [(f"$p_{{{position}}}$", "white", INK), (name, ROLES[role(name)], GREY if name == "PAD" else INK)]
-        parts += [(rf"$\hat{{{each}}}$", "white", LAYER_COLOURS[1]) for each in moved.get(position, ())]
+        if columns and name == names[columns[-1][0]] == "PAD":
+            columns[-1].append(position)
+        else:
+            columns.append([position])
+    figure, (top, axes) = plt.subplots(2, 1, figsize=(WIDTH, 3.1), sharex=True, height_ratios=(1, 2.2))
+    for shares, looks in (
+        (attention, {"color": LAYER_COLOURS[2], "width": 0.6}),
+        (start, {"fill": False, "edgecolor": INK, "linewidth": 1, "linestyle": "--", "width": 0.8}),
+    ):
+        top.bar(range(len(columns)), [sum(float(shares[position]) for position in each) for each in columns], **looks)
+    top.set_ylabel("attention\nof =", fontsize=LARGE)
+    top.set(ylim=(0, 0.6), yticks=[0, 0.5])
+    for column, each in enumerate(columns):
+        name, place = names[each[0]], f"{each[0]}" if len(each) == 1 else f"{each[0]}–{each[-1]}"
+        parts = [(place, "white", INK), (name, ROLES[role(name)], GREY if name == "PAD" else INK)]
+        parts += [(note, "white", LAYER_COLOURS[1]) for note in moved.get(each[0], ())]
         for height, (words, colour, ink) in enumerate(parts):
-            box(axes, position - 0.44, height + 0.05, 0.88, 0.9, colour, ink)
-            axes.text(position, height + 0.5, words, ha="center", va="center", color=ink)
-    axes.set(xlim=(-0.6, len(names) - 0.4), ylim=(-0.05, 4.1), xticks=[])
-    axes.set_yticks([0.5, 1.5, 2.5], ["position", "token", "note from\nlayer 1"])
+            box(axes, column - 0.46, height + 0.05, 0.92, 0.9, colour, ink)
+            size = LARGE if len(words) < 3 else LETTERS + 1
+            axes.text(column, height + 0.5, words, ha="center", va="center", color=ink, fontsize=size)
+    axes.set(xlim=(-0.6, len(columns) - 0.4), ylim=(-0.05, 4.1), xticks=[])
+    axes.set_yticks([0.5, 1.5, 2.5], ["place", "token", "notes"])
     for each in (top, axes):
-        each.tick_params(length=0)
+        each.tick_params(length=0, labelsize=LARGE)
     axes.spines[["left", "bottom"]].set_visible(False)
     return figure
 
@@ -74,15 +88,17 @@ def block_matrix(
 
 
 def vote_grids(grids: dict[str, Tensor], weights: Sequence[str]) -> Figure:
-    """Draw tables of votes (x, y), one for each ordered pair of positions, with their weights above and their sums below."""
-    figure, panels = plt.subplots(1, len(grids), figsize=(WIDTH, 2.3), sharey=True)
+    """Draw tables of votes (x, y), one for each kind of pair, with their weights above and their sums below."""
+    figure, panels = plt.subplots(1, len(grids), figsize=(WIDTH, 3.1), sharey=True)
     for axes, (name, grid), weight in zip(panels, grids.items(), weights):
         axes.imshow(grid, cmap="RdBu_r", vmin=-2, vmax=2)
         for (x, y), vote in np.ndenumerate(np.asarray(grid)):
             words = f"{'+' if vote > 0 else '−'}{abs(round(3 * vote))}/3"
-            axes.text(y, x, words, ha="center", va="center")
+            axes.text(y, x, words, ha="center", va="center", fontsize=LARGE)
         total = round(3 * float(grid.sum())) / 3
-        axes.set(title=f"pair {name}\n{weight}", xlabel=f"y\nin all {total:g}")
+        axes.set_title(f"{name}\n{weight}", fontsize=LARGE)
+        axes.set_xlabel(f"y\nin all {total:g}", fontsize=LARGE)
         name_cells(axes, range(len(grid)), range(len(grid)))
-    panels[0].set_ylabel("x")
+        axes.tick_params(labelsize=LARGE)
+    panels[0].set_ylabel("x", fontsize=LARGE)
     return figure

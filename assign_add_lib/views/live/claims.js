@@ -7,6 +7,8 @@ import { Explorable } from "./explorable.js";
 const WIDE = 600, LEFT = 30, RIGHT = 570, STEPS = 240;
 const GROUPS = { "held in all": ["held in all", "held once"], "held in most": ["held in most"], "not held": ["not held", "failed once"], "count only": ["count only"] };
 
+const NARROW = matchMedia("(max-width: 600px)"), FOLDED = ["held in all", "count only"]; // on a phone, where they would be two screens
+
 const digits = (x) => (Math.abs(x) >= 100 ? x.toFixed(0) : String(Number(x.toPrecision(3))));
 
 /** Whether a value bears a claim out; what never comes is infinitely late. */
@@ -40,11 +42,11 @@ class ClaimBoard extends Explorable {
     this.#choose(this.claims.find(({ name }) => name === this.getAttribute("chosen")));
   }
 
-  /** A claim as a button with a mark for each run. */
+  /** A claim as a button with its name and a mark for each run. */
   #row(claim) {
     const marks = draw("svg", { viewBox: "0 0 120 12", "aria-hidden": "true" }), { verdict } = judged(claim, claim.level);
     claim.values.forEach((value, run) => value !== null && marks.append(this.#mark(claim, run, claim.level, 6 + 12 * run, 6, 4)));
-    const root = make("button", { type: "button", class: "claim-row", title: claim.name, "aria-label": `${claim.name}: ${verdict}` }, marks);
+    const root = make("button", { type: "button", class: "claim-row", title: claim.name, "aria-label": `${claim.name}: ${verdict}` }, make("span", { text: claim.name }), marks);
     root.addEventListener("click", () => this.#choose(claim));
     return { claim, verdict, root };
   }
@@ -53,9 +55,17 @@ class ClaimBoard extends Explorable {
   #side(words, study) {
     const groups = Object.entries(GROUPS).map(([name, verdicts]) => {
       const rows = this.rows.filter(({ claim, verdict }) => claim.study === study && verdicts.includes(verdict));
-      return make("div", { class: "group" }, make("p", { text: `${name}: ${rows.length}` }), ...rows.map(({ root }) => root));
+      const open = NARROW.matches && FOLDED.includes(name) ? {} : { open: "" };
+      return make("details", { class: "group", ...open }, make("summary", { text: `${name}: ${rows.length}` }), this.#heads(), ...rows.map(({ root }) => root));
     });
     return make("div", { class: study ? "side wide" : "side" }, make("p", { class: "whose", text: words }), make("div", { class: "groups" }, ...groups));
+  }
+
+  /** Which run each mark of the rows below is. */
+  #heads() {
+    const heads = draw("svg", { viewBox: "0 0 120 12" });
+    this.seeds.forEach((name, run) => heads.append(draw("text", { x: 6 + 12 * run, y: 10 }, name.replace("seed ", ""))));
+    return make("div", { class: "heads", "aria-hidden": "true" }, make("span", { text: "seed" }), heads);
   }
 
   /** A run's mark: a dot where the claim holds, a cross where not; in grey where its value was known when the level was set. */

@@ -7,7 +7,7 @@ import { readGpt, traceRow } from "./gpt.js";
 import { largest, softmax } from "./network.js";
 import { allPairs, answerOf, drawRow } from "./rows.js";
 import { checkpoint, unpacked } from "./shelf.js";
-import { determined, formula, pair, ratioMatching, regression } from "./solvers.js";
+import { determined, formula, pair, ratioMatching, regression, twoLatest } from "./solvers.js";
 import { saying } from "./words.js";
 
 const MOST = 8; // examples of a row
@@ -151,7 +151,7 @@ class RulesFromExamples extends HTMLElement {
     const { p } = this.#data, { rule, question, examples } = this.#row, right = answerOf(rule, question, p), many = Number(this.many.value);
     const solved = examples.slice(0, many).map((example, place) => ({ ...example, place, z: (answerOf(rule, example, p) + example.by) % p }));
     const shown = solved.filter((example) => example.shown);
-    const solvers = { "ratio matching": ratioMatching(shown, question, p), regression: regression(shown, question, p) };
+    const solvers = { "ratio matching": ratioMatching(shown, question, p), regression: regression(shown, question, p), "two latest": twoLatest(shown, question, p) };
     this.cards.forEach((card, place) => {
       card.root.hidden = place >= many;
       card.show(examples[place], rule);

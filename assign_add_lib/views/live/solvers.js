@@ -1,6 +1,7 @@
-// What ratio matching and regression make of a row, and whether its examples determine the answer at all, in words: {head, lines, votes}.
+// What ratio matching, regression and the two latest examples make of a row, and whether its examples determine the answer at all,
+// in words: {head, lines, votes}.
 // Examples are {place, x, y, z}; `votes` counts how often each number is said to be the answer.
-import { isOrigin, matchRatios, rulesThatFit, solveRule } from "./rows.js";
+import { answerOf, isOrigin, matchRatios, rulesThatFit, solveRule } from "./rows.js";
 
 const onOneLine = (words) => words.replaceAll(" ", "\u00a0");
 
@@ -36,13 +37,25 @@ export function regression(examples, question, p) {
   if (z !== null) votes[z] = 1;
   if (rule) {
     const [a, b] = rule, others = examples.filter((each) => !rulesThatFit([one, two, each], p).length);
-    lines.push(`${capital(named([one, two]))} have different directions. The rule that fits both is ${formula(rule)}, so z is ${onOneLine(`${a} × ${question.x} + ${b} × ${question.y} = ${z}`)}.`);
+    lines.push(`${capital(named([one, two]))} lie on different lines. The rule that fits both is ${formula(rule)}, so z is ${onOneLine(`${a} × ${question.x} + ${b} × ${question.y} = ${z}`)}.`);
     if (others.length) lines.push(`${capital(named(others))} ${others.length > 1 ? "do" : "does"} not fit it.`);
   } else if (isOrigin(question)) lines.push("(0, 0) has z = 0 under every rule.");
-  else if (factor) lines.push(`All that is shown has one direction, and so has the question: ${multiple(question, one, factor, z)}.`);
-  else if (one) lines.push("All that is shown has one direction, and the question has another.");
+  else if (factor) lines.push(`All that is shown lies on one line, and so does the question: ${multiple(question, one, factor, z)}.`);
+  else if (one) lines.push("All that is shown lies on one line, and the question on another.");
   else lines.push("Nothing is shown that tells rules apart.");
   return { head: `Regression: ${z ?? "a guess"}.`, lines, votes };
+}
+
+/** What the two latest examples say by themselves: what all rules that fit them say. */
+export function twoLatest(examples, question, p) {
+  const two = examples.slice(-2), rules = rulesThatFit(two, p), said = new Set(rules.map((rule) => answerOf(rule, question, p)));
+  const z = said.size === 1 ? [...said][0] : null, votes = Array.from({ length: p }, (_, answer) => Number(answer === z));
+  const fit = () => `${capital(named(two))} ${two.length > 1 ? "fit" : "fits"}`, agreed = z === null ? "they give different answers" : `all give ${z}`;
+  const line = !two.length ? "Nothing is shown."
+    : !rules.length ? `No rule fits ${named(two)}.`
+    : rules.length === 1 ? `${fit()} one rule alone, ${formula(rules[0])}.`
+    : `${fit()} ${rules.length} rules, and ${agreed}.`;
+  return { head: `By the two latest: ${z ?? "a guess"}.`, lines: [line], votes };
 }
 
 export function determined(examples, question, p) {

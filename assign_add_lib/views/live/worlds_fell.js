@@ -1,5 +1,5 @@
 // <worlds-fell>: worlds and what was measured in them, one after the other: say what trained networks will do, then see where they fell.
-// It holds [{world, given, asked, statement, rule, level, least, untrained, seeds, verdict}, …]; shares from 0 to 1.
+// It holds [{world, given, asked, statement, rule, level, least, untrained, seeds, verdict, why}, …]; shares from 0 to 1.
 import { draw, make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
 
@@ -31,16 +31,21 @@ class WorldsFell extends Explorable {
     this.view.replaceChildren(
       part("question", "p", { class: "question" }), make("div", { class: "controls" }, this.guess.root, (this.reveal = button("Reveal", () => this.#tell()))),
       part("picture", "div", { class: "fallen" }), part("key", "p", { class: "caption" }), part("verdict", "p", { class: "verdict", role: "status" }), part("meant", "p", { class: "meant" }),
-      make("div", { class: "controls" }, (this.next = button("Next question", () => this.#ask((this.at + 1) % this.worlds.length))), part("score", "span")));
+      part("onward", "div", { class: "controls" }, (this.next = button("Next question", () => this.#ask(this.at + 1))), (this.again = button("Start again", () => this.#begin())), part("score", "span")));
+    this.#begin();
+  }
+
+  #begin() {
+    this.#told.clear();
     this.#ask(0);
   }
 
   #ask(at) {
     this.at = at;
-    const { world, given, asked } = this.worlds[at], told = this.#told.get(at);
+    const { world, given, asked } = this.worlds[at];
     this.question.replaceChildren(make("strong", { text: `${world}.` }), " ", ...marked(given), " ", make("strong", {}, ...marked(asked)));
-    this.guess.set(told === undefined ? 50 : 100 * told);
-    this.#draw(told ?? 0.5);
+    this.guess.set(50);
+    this.#draw(0.5);
     this.#say();
   }
 
@@ -49,7 +54,7 @@ class WorldsFell extends Explorable {
     this.#told.set(this.at, this.value);
     this.#draw(this.value);
     this.#say();
-    this.next.focus({ preventScroll: true }); // for what was pressed is over
+    (this.next.hidden ? this.again : this.next).focus({ preventScroll: true }); // for what was pressed is over
   }
 
   #x = (share) => LEFT + (RIGHT - LEFT) * share;
@@ -68,13 +73,20 @@ class WorldsFell extends Explorable {
     this.guess.root.querySelector("input").disabled = known;
   }
 
+  /** What came out, once the reader has said a share; after the last question, how near all were. */
   #say() {
-    const { seeds, statement, rule, verdict, level } = this.worlds[this.at], told = this.#told.get(this.at), known = told !== undefined;
+    const { seeds, statement, rule, verdict, level, why } = this.worlds[this.at], told = this.#told.get(this.at), known = told !== undefined, many = this.worlds.length;
     const off = known ? Math.abs(told - middle(seeds)) : 0, all = [...this.#told].map(([at, each]) => Math.abs(each - middle(this.worlds[at].seeds)));
+    const mean = `${Math.round((100 * all.reduce((sum, each) => sum + each, 0)) / all.length)} points`, last = all.length === many;
     this.verdict.textContent = known ? `Three networks: ${seeds.map(beside(level)).join(", ")}. ${off <= NEAR ? "Well foreseen" : `You were ${Math.round(100 * off)} points from the one in the middle`}.` : "";
     this.key.textContent = known ? `Dots: trained networks. Tick: an untrained one. Shaded: predicted, ${rule}.` : "";
-    this.meant.replaceChildren(...marked(known ? `We had written: ${statement} Verdict: ${verdict}.` : ""));
-    this.score.textContent = all.length ? `${all.length} of ${this.worlds.length} questions, on average ${Math.round((100 * all.reduce((sum, each) => sum + each, 0)) / all.length)} points off` : "";
+    this.meant.replaceChildren(...marked(known ? `We had written: ${statement} Verdict: ${verdict}. ${why}`.trim() : ""));
+    this.onward.hidden = !known;
+    this.next.hidden = last;
+    this.again.hidden = !last;
+    const held = this.worlds.filter((each) => each.verdict.startsWith("held")).length;
+    const end = `That was the last question. You came within ${100 * NEAR} points in ${all.filter((each) => each <= NEAR).length} of ${many}, and were ${mean} off on average. Of our own ${many} predictions ${held} held.`;
+    this.score.textContent = last ? end : all.length ? `${all.length} of ${many} questions, on average ${mean} off` : "";
   }
 }
 
