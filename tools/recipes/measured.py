@@ -206,7 +206,34 @@ class TwoLayers(Hypernetwork):
         return execute(mix(code, self.second), self.readout, (asked @ mix(code, self.modules_).mT).relu())
 
 
-TOLD = {"MLP of products": ProductReader, "two mixed layers": TwoLayers}
+class FirstOfTwo(Hypernetwork):
+    """The same two layers, of which the code mixes only the first."""
+
+    def __init__(self, hidden: int = 32):
+        super().__init__(hidden)
+        self.second = nn.Parameter(torch.randn(hidden, hidden) * (2 / hidden) ** 0.5)
+        self.readout = nn.Parameter(torch.randn(OUTPUTS, hidden) * (1 / hidden) ** 0.5)
+
+    def forward(self, code: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """Answers (task, questions, OUTPUTS) to a code (task, MODULES)."""
+        return execute(self.second, self.readout, (asked @ mix(code, self.modules_).mT).relu())
+
+
+class ByDirection(TwoLayers):
+    """The same with both mixed, the second by the code at length one: with the code doubled, the answer doubles."""
+
+    def forward(self, code: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """Answers (task, questions, OUTPUTS) to a code (task, MODULES)."""
+        second = mix(code / code.norm(dim=1, keepdim=True), self.second)
+        return execute(second, self.readout, (asked @ mix(code, self.modules_).mT).relu())
+
+
+TOLD = {
+    "MLP of products": ProductReader,
+    "two mixed layers": TwoLayers,
+    "two layers, first mixed": FirstOfTwo,
+    "two mixed layers, second by direction": ByDirection,
+}
 
 
 @dataclass(frozen=True)
@@ -224,7 +251,7 @@ class ToldConfig(ArmConfig):
 
 
 def told() -> Files:
-    """How two other executors end that are told the code; they are trained here."""
+    """How other executors end that are told the code; they are trained here."""
     rows = []
     for executor in TOLD:
         for seed in (0, 1, 2):
