@@ -205,8 +205,8 @@ TABLE = [
         for name, which, each in (("reasoning", "*", 90), ("hypernetwork", "*", 4), ("rules", "[!n]*", 34))
     ),
     Recipe("hypernetwork-grid", ["data/companions/hypernetwork-grid.csv"], ["train-hypernetwork-grid"], 1, [tuned]),
-    Recipe("island-widths", ["data/companions/island-widths.csv"], [], 5, [widths]),
-    Recipe("told-executors", ["data/companions/told-executors.csv"], [], 2, [told]),
+    Recipe("island-widths", ["data/companions/island-widths.csv"], [], 8, [widths]),
+    Recipe("told-executors", ["data/companions/told-executors.csv"], [], 4, [told]),
     Recipe("forty-modules", ["data/companions/forty-modules-0.csv"], [], 2, [forty]),
     Recipe("plain-rows", ["data/companions/plain-rows.csv"], ["train-plain-rows"], 0, [plain_rows]),
     Recipe("few-examples", ["data/companions/few-examples.csv"], ["train-rules", "rules-runs"], 1, [few_examples]),
