@@ -101,6 +101,16 @@ def test_a_round_of_the_loop_joins_what_is_read_to_what_reads():
     assert arrows == {(4, 4), (2, 6), (4, 8), (5, 8), (6, 8)}  # from the token that is read
 
 
+def test_rows_of_tokens_end_in_one_column_and_point_so_many_places_back():
+    rows = {"two": ["=", "x2", "[sep]", "x1", "ADD", "x2", "=", "x3"], "copy": ["7", "=", "x2", "[sep]", "x4", "=", "x5"]}
+    axes = figures.places_back(rows, 5).axes[0]
+    arrows = [(round(text.xyann[0]), round(text.xy[0])) for text in axes.texts if getattr(text, "arrow_patch", None)]
+    assert arrows == [(0, -5)] * 2  # from the token that looks
+    at = {(text.get_text(), text.get_position()[0]) for text in axes.texts}
+    assert {("[sep]", -5), ("=", -5), ("x3", 0), ("x5", 0), ("5", -5), ("two", -7.7), ("copy", -7.7)} <= at
+    assert len(axes.patches) == 8 + 7 + 2
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_arrows_of_a_graph_pass_by_the_nodes_between(seed):
     """Each arrow ends at the rims of its two nodes, and stays clear of all others."""

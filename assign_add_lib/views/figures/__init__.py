@@ -1,7 +1,7 @@
 """Figures that more than one chapter draws, or that are long to draw: by part of the book, over one style."""
 
 from .build import accuracy_curves, curves, form_grid, pair_map, token_row
-from .elsewhere import computation_graph, graph_places, one_round
+from .elsewhere import computation_graph, graph_places, one_round, places_back
 from .judging import claim_rows, level_line
 from .learn import block_matrix, held, vote_grids
 from .moving import (

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.path import Path
 
-from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, VERMILION, WIDTH, box
+from .style import BLUE, GREY, INK, LAYER_COLOURS, ROLES, VERMILION, WIDTH, box, legible
 
 
 def computation_graph(
@@ -82,6 +82,42 @@ def one_round(
     for height, words in rows.items():
         axes.text(-0.8, height, words, ha="right", va="center", color=INK)
     axes.set(xlim=(-2.6, last + 0.7), ylim=(-0.55, upper + 0.5))
+    axes.axis("off")
+    return figure
+
+
+def places_back(rows: Mapping[str, Sequence[str]], back: int) -> Figure:
+    """Draw rows of tokens, named in words, that end in one column, and an arrow from each last token to one so many places back.
+
+    What stands before the last [sep] of a row is pale: it belongs to an equation before.
+    """
+    longest = max(map(len, rows.values()))
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 + 0.8 * len(rows)))
+    for number, (words, tokens) in enumerate(rows.items(), start=1):
+        height = 1.65 * (len(rows) - number)
+        last = len(tokens) - 1
+        own = max(place for place in range(last) if tokens[place] == "[sep]")
+        for place, name in enumerate(tokens):
+            met = place == last - back
+            kind = {"ADD": "+", "=": "=", "[sep]": "number"}.get(name, "PAD" if name.isdigit() else "variable")
+            colour = ROLES[kind] if place > own or met else "white"
+            box(axes, place - last - 0.44, height - 0.32, 0.88, 0.64, colour, zorder=3)
+            axes.text(place - last, height, name, ha="center", va="center", color=INK if place > own or met else GREY, zorder=5)
+            if met:
+                axes.add_patch(
+                    Rectangle((-back - 0.48, height - 0.36), 0.96, 0.72, fill=False, edgecolor=VERMILION, linewidth=2.2, zorder=4)
+                )
+        way = {"arrowstyle": "-|>", "connectionstyle": "arc3,rad=0.2", "mutation_scale": 14, "linewidth": 1.8}
+        way |= {"color": VERMILION, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", (-back, height + 0.4), (0, height + 0.34), arrowprops=way, zorder=6)
+        axes.text(-longest + 0.3, height, words, ha="right", va="center", color=INK)
+    for distance in range(1, back + 1):
+        axes.text(
+            -distance, -0.72, f"{distance}", ha="center", va="center", color=legible(VERMILION) if distance == back else GREY
+        )
+    axes.text(0, -0.72, "answer", ha="center", va="center", color=INK)
+    axes.text(-longest + 0.3, -0.72, "places back", ha="right", va="center", color=GREY)
+    axes.set(xlim=(-longest - 2.1, 0.6), ylim=(-1, 1.65 * len(rows) - 0.45))
     axes.axis("off")
     return figure
 
