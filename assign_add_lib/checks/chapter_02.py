@@ -1,5 +1,6 @@
 """The checks of chapter 2, The model."""
 
+import copy
 import math
 import random
 
@@ -21,7 +22,7 @@ def normalised_scores(answer) -> None:
         d_vocab, length, d = random.randint(5, 12), random.randint(2, 6), random.randint(3, 9)
         C, QK1 = torch.randn(d_vocab + length, d, dtype=torch.float64), torch.randn(d, d, dtype=torch.float64)
         tokens = torch.randint(d_vocab, (length,))
-        given = as_tensor(answer(C.clone(), QK1.clone(), tokens.clone()), (length, length))
+        given = as_tensor(answer(C, QK1, tokens), (length, length))
         e, p = C[tokens], C[d_vocab:]
         one, several, rows = e + p, (_rms(e) ** 2 + _rms(p) ** 2).sqrt(), e / _rms(e) + p / _rms(p)
         truth, whole, apart, of_rows = (x @ QK1 @ x.T for x in (one / _rms(one), one, one / several, rows))
@@ -60,10 +61,10 @@ def turned(answer) -> None:
         weights = Weights.init(task, random.randrange(2**31), d_model=12, d_mlp=20).to(torch.float64)
         weights = weights.replace(W_Q=4 * weights.W_Q, W_K=4 * weights.W_K)
         M = torch.eye(12, dtype=torch.float64) + torch.randn(12, 12) / 6
-        before = [tensor.clone() for tensor in weights.tensors().values()]
-        given = answer(weights, layer, M)
+        lent = copy.deepcopy(weights)
+        given = answer.lent(lent, layer, M.clone())
         expect(isinstance(given, Weights), f"it returns a {type(given).__name__}; it should return Weights")
-        same = all(map(torch.equal, weights.tensors().values(), before))
+        same = all(map(torch.equal, weights.tensors().values(), lent.tensors().values()))
         expect(same, "it writes into the weights that it was given; copy a tensor with clone() before you change it")
         here, other = layer - 1, 2 - layer
         untouched = torch.equal(given.W_Q[other], weights.W_Q[other]) and torch.equal(given.W_K[other], weights.W_K[other])
@@ -82,7 +83,7 @@ def put_back(answer) -> None:
     for name in trained.tensors():
         mixed = (one.replace(**{name: other.tensors()[name]}) for one, other in ((trained, start), (start, trained)))
         truth, opposite = (run(each, tokens).answers for each in mixed)
-        given = as_tensor(answer(trained, start, name, tokens.clone()), truth)
+        given = as_tensor(answer(trained, start, name, tokens), truth)
         wrong = {
             "the answers are those of the trained network, so nothing was put back": run(trained, tokens).answers,
             "the answers are those of the untrained network, so all was put back": run(start, tokens).answers,

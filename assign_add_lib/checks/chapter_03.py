@@ -27,7 +27,7 @@ def share_of_half(answer) -> None:
     """Exercise 3.1: `answer(losses)` is the smallest share of the losses that makes at least half of their sum."""
     for size in (1, 2, 7, 200):
         losses = torch.rand(size, dtype=torch.float64) ** 6 + 1e-3
-        given, rest, many = as_number(answer(losses.clone())), losses.sum().item() / 2, 0
+        given, rest, many = as_number(answer(losses)), losses.sum().item() / 2, 0
         for loss in sorted(losses.tolist(), reverse=True):
             if rest > 0:
                 rest, many = rest - loss, many + 1
@@ -46,7 +46,7 @@ def first_step(answer) -> None:
         truth = w.clone().requires_grad_()
         truth.grad = g.clone()
         torch.optim.AdamW([truth], lr=1e-3, betas=(0.9, 0.999), weight_decay=0.02).step()
-        given = as_tensor(answer(w.clone(), g.clone()), (7,))
+        given = as_tensor(answer(w, g), (7,))
         moved, should = given - w, truth.detach() - w
         words = f"where the gradient is 0, it moves a weight of {w[0]:.3f} by {moved[0]:.1e}; PyTorch moves it by {should[0]:.1e}"
         expect_close(moved[0], should[0], words, 1e-12)

@@ -36,7 +36,7 @@ def both_or_none(answer) -> None:
 def renamed(answer) -> None:
     """Exercise 4.2: `answer(tokens, old, seed)` renames one variable of each problem to a random one that it does not contain."""
     old, (_, tokens), seed = STUDY.token(random.choice(STUDY.variable_names)), random_problems(400), random.randrange(1000)
-    given, again, other = (as_tensor(answer(tokens.clone(), old, each), tokens.shape) for each in (seed, seed, seed + 1))
+    given, again, other = (as_tensor(answer(tokens, old, each), tokens.shape) for each in (seed, seed, seed + 1))
     had, chosen = (tokens == old).any(1), set()
     expect(torch.equal(given[~had], tokens[~had]), "a problem without the old variable is changed")
     for before, after in zip(tokens[had].tolist(), given[had].tolist()):
@@ -71,5 +71,5 @@ def evidence(answer) -> None:
             "that of the table comes first": -truth,
             "wrong answers are evidence too": ratios[right].log().sum(),
         }
-        given = answer(right.clone(), twin.clone(), sure)
+        given = answer(right, twin, sure)
         expect_number(given, truth, f"{size} pairs and {sure = :.2f}", "pair by pair gives", 1e-3, mistakes)

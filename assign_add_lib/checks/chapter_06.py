@@ -53,7 +53,7 @@ def proof_applies(answer) -> None:
         ("one label for all", torch.zeros(n, n, dtype=torch.long), False),
     )
     for name, labels, truth in cases:
-        given = as_truth(answer(labels.clone()))
+        given = as_truth(answer(labels))
         two = "two labels come equally often with each x and with each y"
         why = two if truth else "no two labels do so for each x and each y"
         expect(given == truth, f"for {name} it says {given}, but {why}")
@@ -86,7 +86,7 @@ def sharing(answer) -> None:
     draws = torch.Generator().manual_seed(6)
 
     def measured(one, two):
-        return as_number(answer(one.clone(), two.clone()), "the measure")
+        return as_number(answer(one, two), "the measure")
 
     for _ in range(3):
         one = torch.randn(80, 120, generator=draws).relu() ** 2 * (torch.rand(80, 120, generator=draws) < 0.3)

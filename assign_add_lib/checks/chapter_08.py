@@ -31,7 +31,7 @@ def place_blind(answer) -> None:
             (-(back**2), False, "-(i - j)²"),
         )
         for table, truth, words in cases:
-            given = as_truth(answer(table.clone()))
+            given = as_truth(answer(table))
             expect(given == truth, f"{words}: it says {given}; it should say {truth}")
 
 
@@ -62,7 +62,7 @@ def flat_restored(answer) -> None:
         scores, term = _randn(draws, 2, 6, STUDY.length)
         keys = torch.rand(6, STUDY.length, generator=draws) < 0.3
         keys[:, 3], keys[:, 5] = True, False
-        given = as_tensor(answer(scores.clone(), term.clone(), keys.clone()), (6, STUDY.length), "the change").double()
+        given = as_tensor(answer(scores, term, keys), (6, STUDY.length), "the change").double()
         for old, part, here, change in zip(scores, term, keys, given):
             words = f"outside the mask nothing changes; at keys there it gives {change[~here][:3].tolist()}"
             wrong = {"these are the old scores: return the change, which is added to them": old[~here]}
@@ -91,7 +91,7 @@ def with_directions(answer) -> None:
         block = _randn(draws, n, n)
         values, V = torch.linalg.eigh(block.T @ block)  # ascending
         for r in (1, n // 2, n):
-            given, largest = as_tensor(answer(block.clone(), r), (n, n)).double(), V[:, n - r :]
+            given, largest = as_tensor(answer(block, r), (n, n)).double(), V[:, n - r :]
             truth, rank = block @ largest @ largest.T, torch.linalg.matrix_rank(given, atol=1e-6)
             off, least = (given - block).norm(), (truth - block).norm()
             known = close(torch.linalg.svdvals(given)[:r], values.flip(0)[:r].clamp(min=0).sqrt(), 1e-6)

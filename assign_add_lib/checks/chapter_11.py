@@ -69,9 +69,9 @@ def one_lever(answer) -> None:
         d, n = draw.randint(5, 12), draw.randint(1, 4)
         embedding, vectors = (torch.randn(*shape, dtype=torch.float64, generator=normal) for shape in ((d,), (n, d)))
         index, value = draw.randrange(n), draw.uniform(-3, 3)
-        kept = embedding.clone(), vectors.clone()
-        given = as_tensor(answer(embedding, vectors, index, value), (d,), "the embedding").double()
-        expect(torch.equal(embedding, kept[0]) and torch.equal(vectors, kept[1]), "it writes into what it was given")
+        lent = embedding.clone(), vectors.clone()
+        given = as_tensor(answer.lent(*lent, index, value), (d,), "the embedding").double()
+        expect(torch.equal(embedding, lent[0]) and torch.equal(vectors, lent[1]), "it writes into what it was given")
         products, before = vectors @ given, vectors @ embedding
         words = f"the product with row {index} is {products[index]:.4f}, not {value:.4f}"
         expect_close(products[index], value, words, 1e-5)

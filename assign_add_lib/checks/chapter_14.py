@@ -56,7 +56,7 @@ def own_errors(answer) -> None:
     solution, operands = graphs.solution, _operands(graphs)
     other, hit = torch.randint(12, solution.shape, generator=rng), torch.rand(solution.shape, generator=rng) < 0.3
     held = torch.where(hit, other, solution)
-    given = as_truths(answer(graphs, held.clone()), solution.shape, "what you return")
+    given = as_truths(answer(graphs, held), solution.shape, "what you return")
     wrong = held != solution
     true = wrong & torch.tensor([[not row[node].any() for node in graph] for row, graph in zip(wrong, operands)])
     expect(not torch.equal(given, wrong), "these are all errors; leave out those of nodes that add a wrong value")

@@ -22,7 +22,7 @@ def gap(answer) -> None:
         codes = torch.cat([z[None], torch.eye(MODULES)])
         whole, *alone = execute(mix(codes, teacher.modules), teacher.readout, x.expand(len(codes), -1, -1))
         truth = whole - torch.einsum("m,mno->no", z, torch.stack(alone))
-        given, turned = (answer(teacher.modules.clone(), teacher.readout.clone(), z, each) for each in (x, -x))
+        given, turned = (answer(teacher.modules, teacher.readout, z, each) for each in (x, -x))
         given, root = as_tensor(given, truth, "the gap"), "a mixture is divided by the root of 2"
         wrong = {"the sign is turned": -truth, "the half is missing": 2 * truth, root: math.sqrt(2) * truth}
         off = f"the gap differs from the true one by up to {(given - truth).abs().max():.3g}{hint(given, wrong, 1e-4, 1e-5)}"
@@ -38,7 +38,7 @@ def other_modules(answer) -> None:
     for _ in range(3):
         modules, z = torch.randn(MODULES, 5, INPUTS), torch.randn(20, MODULES)
         R = torch.linalg.qr(torch.randn(MODULES, MODULES))[0] @ torch.diag(1 + torch.rand(MODULES))
-        given = as_tensor(answer(modules.clone(), R.clone()), modules, "the answer")
+        given = as_tensor(answer(modules, R), modules, "the answer")
         turned = {"R applied": R, "R's transpose": R.T, "the transpose's inverse": torch.linalg.inv(R).T}
         needed = "where its inverse is needed"
         wrong = {f"that is {it}, {needed}": torch.einsum("mk,kui->mui", by, modules) for it, by in turned.items()}
@@ -64,7 +64,7 @@ def few_examples(answer) -> None:
         code[modules] = 0.5 + torch.rand(len(modules), generator=rng) / 2
         x = 2 * torch.rand(3 + 200, INPUTS, generator=rng) - 1
         y = executor(code[None], x[None])[0]
-        given = as_tensor(answer(executor, x[:3].clone(), y[:3].clone()), code, "the code")
+        given = as_tensor(answer(executor, x[:3], y[:3]), code, "the code")
         error = (executor(given[None], x[None])[0] - y)[3:].square().mean()
         left.append((error / y[3:].var(0).mean()).item())
         active.append(int((given.abs() > 0.02).sum()))
@@ -94,7 +94,7 @@ def features(answer) -> str:
     fitted, new, slopes = _of_a_new_teacher()
     given = []
     for x, y in (fitted.context, new.context):
-        found = as_tensor(answer(x.clone(), y.clone()), None, "the features")
+        found = as_tensor(answer(x, y), None, "the features")
         expect(found.ndim > 1 and len(found) == len(x), "the features should be a tensor (task, features)")
         given.append(found.float().flatten(1))
         expect(given[-1].shape[1] <= 512, f"{given[-1].shape[1]} features; at most 512 are allowed")

@@ -1,5 +1,6 @@
 """What every check uses: the report of a quoted number, the verdict on an exercise, and what an answer is held against."""
 
+import copy
 import functools
 import math
 import random
@@ -69,17 +70,21 @@ def foretold(what: str, truth=None) -> Callable:
 def exercise(check: Callable) -> Callable:
     """Make a function that raises `Wrong` into a check that prints its verdict, and what the function returns beside it.
 
-    A guess, made before the answer was tried, is held against what comes out, but only once the answer is right.
+    A guess, made before the answer was tried, is held against what comes out, but only once the answer is right.  The
+    function gets copies, so that nothing that it writes into helps it; with `answer.lent` it gets what it is given itself.
     """
 
     @functools.wraps(check)
     def judged(answer: object, guess: object = None) -> None:
-        def asked(*arguments, **named):
+        def lent(*arguments, **named):
             given = normal(answer(*arguments, **named))
             expect(given is not None, NOTHING)
             return given
 
-        asked.__wrapped__ = answer
+        def asked(*arguments, **named):
+            return lent(*copy.deepcopy(arguments), **copy.deepcopy(named))
+
+        asked.lent = lent
         try:
             said = check(asked if callable(answer) else answer)
             words = f"Right: {said}." if isinstance(said, str) else "Right."

@@ -73,6 +73,11 @@ It falls by about a seventh.
 How a typed number is found is only half told.
 :::
 """
+FIGURE = """
+```{raw} html
+<div class="cell tag_after-guess"><p>A picture that tells all.</p></div>
+```
+"""
 BOX = re.compile(r"^(:{3,})\{admonition\} What this does not show\n:class: limits\n\n(?P<text>(?:.*\n)*?)\1$", re.MULTILINE)
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
@@ -161,7 +166,7 @@ def built(tmp_path_factory):
     config["bibtex_bibfiles"] = [str(ROOT / path) for path in config["bibtex_bibfiles"]]
     (book / "_config.yml").write_text(yaml.safe_dump(config), "utf-8")
     (book / "_toc.yml").write_text("format: jb-book\nroot: guesses\n", "utf-8")
-    (book / "guesses.md").write_text(PAGE, "utf-8")
+    (book / "guesses.md").write_text(PAGE + FIGURE, "utf-8")
     return jupyter_book(book, "-W", "-n")
 
 
@@ -240,6 +245,17 @@ def test_nothing_is_told_without_a_guess(page):
         part(page, label, "button").send_keys(Keys.ENTER)
         assert not part(page, label, "details > div").is_displayed()
     assert part(page, "notes", ".verdict").text == "Click on what you guess first."
+
+
+def test_a_figure_that_tells_waits_for_all_guesses(page):
+    """It is there again as soon as the last guess above it is made, and gone where one is taken back."""
+    cell = page.find_element(By.CSS_SELECTOR, ".tag_after-guess > *")
+    for label, place, key in (("notes", 13, Keys.SPACE), ("wrong-notes", 0, "2"), ("share", 0, "3"), ("tidied", 0, Keys.SPACE)):
+        assert not cell.is_displayed()
+        type_into(page, label, key, Keys.ENTER, place=place)
+    assert cell.is_displayed()
+    part(page, "share", "button").send_keys(Keys.ENTER)
+    assert not cell.is_displayed()
 
 
 def test_marks_of_cells_are_signs(page):

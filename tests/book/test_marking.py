@@ -7,25 +7,30 @@ import dataclasses
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import nbformat
 import pytest
-from marking import channel, judge, landlock
+import torch
+from marking import channel, gradebook, judge, landlock, sandbox, seccomp
 from marking.__main__ import main, mark
 from marking.assignments import WORDS, Chapter, assignment, read_chapters
 from marking.gradebook import Course, make_assignment
 from marking.sandbox import Limits
 from marking.submission import find
+from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell
 from plain import Book
 
 FOLDER = Path(__file__).resolve().parents[2] / "chapters"
 FIRST = Chapter.read(FOLDER / "01_task.md")
+all_chapters = cache(read_chapters)
 
 
 def function(exercise):
@@ -48,7 +53,7 @@ def tenth_set(split, size):
     tokens[:, 0:8:2], tokens[:, 1:8:2], tokens[:, 12], tokens[:, 15] = 62 + names % 12, x, 59, 60
     tokens[:, 13] = tokens[:, 14] = tokens[:, 4]
     return tokens, 2 * x[:, 2] % 59"""
-
+WRITING = RIGHT["informed"].replace("numbers, operands", "train_pairs[:] = True\n    numbers, operands")
 BLANK = dict.fromkeys(RIGHT)
 WRONG_ALL = {name: f"def {name}(*given):\n    return 0.5" for name in RIGHT}
 OUTSIDE = Path("/tmp") / "marking-written-outside"
@@ -100,6 +105,25 @@ libc = ctypes.CDLL(None)
 assert libc.open({bytes(OUTSIDE)!r}, os.O_WRONLY | os.O_CREAT, 0o644) < 0, "it wrote"
 assert {landlock.version()} < 6 or libc.kill(os.getppid(), 23) < 0, "it sent a signal"
 raise ValueError("the system forbids both")"""
+CALLS = f"""\
+import ctypes, os, resource, signal, socket
+from functools import partial
+libc = ctypes.CDLL(None)
+file, pid, all = {__file__.encode()!r}, os.getppid(), (resource.RLIM_INFINITY,) * 2
+for call in (
+    partial(resource.prlimit, pid, resource.RLIMIT_FSIZE, all), partial(resource.setrlimit, resource.RLIMIT_FSIZE, all),
+    partial(os.setpriority, os.PRIO_PROCESS, pid, 0), partial(os.sched_setaffinity, pid, os.sched_getaffinity(0)),
+    partial(os.setxattr, file, "user.marked", b""), partial(os.pidfd_open, pid), partial(os.memfd_create, "a"), socket.socket,
+):
+    try:
+        call()
+    except OSError:
+        continue
+    raise AssertionError(call)
+assert libc.fork() < 0 and libc.kill(pid, 0) < 0 and libc.chown(file, -1, -1) < 0 and libc.fcntl(2, 8, pid) < 0
+raise ValueError("the system has none of them")"""
+NESTED = "import ctypes\nlibc = ctypes.CDLL(None)\nfor _ in range(1100):\n    libc.mkdir(b'in', 0o700), libc.chdir(b'in')"
+NEVER_RIGHT = "def one_look_score(*_):\n    "
 
 # file, the functions in it that are not right, further cells; the points of its four checks, and words of its reason
 CASES = {
@@ -133,11 +157,28 @@ CASES = {
         "a cells.Odd",
     ),
     "copied": ({"one_look_score": FIRST.exercises[1].solution}, [], "1111", "as in the book, word for word: 1.2"),
+    "writes-into-arguments": ({"informed": WRITING}, [], "1101", ""),
+    "surrogates": (
+        {"one_look_score": NEVER_RIGHT + r"raise type('\x1b[2J', (Exception,), {})('\ud800 boo')"},
+        [r"raise ValueError('\ud800 \x1b[31m\u202e boo')"],
+        "1011",
+        r"ValueError: \ud800 \x1b[31m\u202e boo",
+    ),
+    "laughs": (
+        {"one_look_score": NEVER_RIGHT + "return many"},
+        ["many = []\nfor _ in range(99):\n    many = [many] * 2"],
+        "1011",
+        "64 MiB",
+    ),
+    "unparsable": ({}, ["-" * 10**5 + "1"], "1111", "cell 2"),
+    "nested-folders": ({}, [NESTED], "1111", ""),
     "huge-answer": ({"informed": "def informed(*_):\n    return torch.zeros(1).expand(2**40)"}, [], "1101", "64 MiB"),
 }
 
 if landlock.version():
     CASES["writes-by-native-code"] = ({}, [NATIVE], "1111", "the system forbids both")
+if seccomp.library():
+    CASES["asks-the-system"] = ({}, [CALLS], "1111", "the system has none of them")
 
 DAMAGED = {  # of files that are no proper notebook of ours: the same
     "cut-off": ("", "it is not JSON"),
@@ -149,8 +190,10 @@ DAMAGED = {  # of files that are no proper notebook of ours: the same
     "without-metadata": ("1111", ""),
     "from-colab": ("1111", ""),
     "from-colab-bare": ("1111", ""),
+    "odd-metadata": ("1111", ""),
+    "many-cells": ("", "more than 2000 cells"),
 }
-MARKED = ("good", "partly", "exits")  # of the cases above, those that are marked beside them
+MARKED = ("good", "partly", "exits", "surrogates")  # of the cases above, those that are marked beside them
 NAMED = {"ann": "01_task", "bob": "Copy of 01_task", "eve": "01_task (1)"}  # as browsers and Colab name it, in folders
 
 
@@ -175,6 +218,7 @@ def marked(release, laid_out, tmp_path_factory):
         answers, extra, _, _ = CASES[name]
         nbformat.write(solved(release, extra, **answers), folder / f"{name}.ipynb")
     nbformat.write(solved(release, words="It is 0.656, *so* <b>near</b>."), folder / "in-words.ipynb")
+    nbformat.write(solved(release), folder / f"{245 * 'l'}.ipynb")
     for name, content in damaged(release).items():
         (folder / name).write_text(content)
     for student, name in NAMED.items():
@@ -191,7 +235,7 @@ def rows(folder):
 
 def damaged(release):
     """What the files of DAMAGED hold; one is without our metadata, as if it had gone through other tools."""
-    lost, changed, bare = (solved(release, **answers) for answers in ({}, BLANK, {}))
+    lost, changed, bare, odd = (solved(release, **answers) for answers in ({}, BLANK, {}, {}))
     text = nbformat.writes(lost)
     lost.cells = [cell for cell in lost.cells if not cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith("2-check")]
     for cell in changed.cells:
@@ -200,7 +244,11 @@ def damaged(release):
     for cell in bare.cells:
         cell.metadata = nbformat.NotebookNode()
         del cell["id"]
+    for cell in odd.cells:
+        cell.metadata, cell.source = {"nbgrader": 5}, cell.source + "\n# \ud800"
     return {
+        "odd-metadata.ipynb": json.dumps(odd),
+        "many-cells.ipynb": json.dumps({**lost, "cells": 2001 * lost.cells[:1]}),
         "cut-off.ipynb": text[: len(text) // 2],
         "not-a-notebook.ipynb": '{"cells": 5}',
         "report.pdf": "%PDF",
@@ -233,7 +281,7 @@ def points(row):
     return "".join(row[f"exercise {place}"] for place in range(1, 5))
 
 
-@pytest.mark.parametrize("name", [*MARKED, *DAMAGED, *NAMED])
+@pytest.mark.parametrize("name", [*MARKED, *DAMAGED, *NAMED, 120 * "l"])
 def test_row(marked, name):
     *_, wanted, reason = CASES.get(name) or DAMAGED.get(name) or ("1111", "")
     row = marked[0][name]
@@ -260,12 +308,14 @@ def shell():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_verdicts(release, shell, name):
+def test_verdicts(release, shell, name, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     answers, extra, wanted, reason = CASES[name]
     verdicts = judge.judge(shell, QUICK["01_task"], solved(release, extra, **answers).cells, 7, LIMITS)
     assert "".join(str(int(said.startswith("Right"))) for said in verdicts.said.values()) == wanted, verdicts.remarks
     assert reason in "; ".join(verdicts.remarks) if reason else not verdicts.remarks
-    assert not OUTSIDE.exists()
+    assert all(words.isprintable() for words in (*verdicts.remarks, *verdicts.said.values()))
+    assert not OUTSIDE.exists() and not any(tmp_path.iterdir())
 
 
 def test_words_wait_for_a_person(marked):
@@ -282,6 +332,13 @@ def test_page_says_what_the_check_said(marked):
     assert "it gives 0.5000; counting the cases one by one gives" in page and "2 of 8 points" in page
     assert "the notebook has no function informed" in page and "1.3: the notebook has no" in marked[0]["partly"]["reason"]
     assert "&lt;b&gt;near&lt;/b&gt;" in (folder / "in-words-01_task.html").read_text()
+
+
+def test_form_for_grading_shows_words_as_they_were_typed(marked):
+    """Nbgrader's form would run scripts in them, with the rights of whoever grades."""
+    path = marked[1].with_name("week 1-marks") / "course" / "submitted" / "in-words" / "01_task" / "01_task.ipynb"
+    words = [cell.source for cell in nbformat.read(path, 4).cells if cell.source.startswith(WORDS[:20])]
+    assert len(words) == 4 and all("*so* &lt;b&gt;near&lt;/b&gt;" in markdown2html(each) for each in words)
 
 
 def test_loops_end(release, shell):
@@ -441,7 +498,7 @@ def test_another_choice_marks_what_is_new(chosen):
 
 
 def test_an_assignment_of_chosen_exercises_holds_no_others():
-    book, chapters = Book(), read_chapters()
+    book, chapters = Book(), all_chapters()
     for name, chapter in chapters.items():
         kept = chapter.exercises[1]
         page = f"chapters/{name}"
@@ -462,7 +519,8 @@ def test_an_assignment_of_chosen_exercises_holds_no_others():
         ("1.2 1.2=2", "chosen twice"),
     ],
 )
-def test_bad_choices_are_named(wish, words, tmp_path, capsys):
+def test_bad_choices_are_named(wish, words, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("marking.__main__.read_chapters", all_chapters)
     for command in ("mark", "assignments"):
         assert main([command, str(tmp_path), "--exercises", wish]) == 2
         said = capsys.readouterr().err
@@ -478,6 +536,13 @@ PLATFORMS = {  # what a learning platform makes of the file that a student hands
     "lovelaceada_12345_67890_01_task.ipynb": "lovelaceada",
     "babbagecharles_LATE_12346_67891_01_task-1.ipynb": "babbagecharles",
     "Grace Hopper.ipynb": "Grace Hopper",
+    "Ada.ipynb": "Ada",  # four rows, of which the file system of another machine might not tell two apart
+    "Ada/01_task.ipynb": "Ada (3)",
+    "ada (2).ipynb": "ada (2)",
+    "ada.ipynb": "ada (4)",
+    " .ipynb": "ipynb",
+    "Zo\udceb.ipynb": "Zoë",  # in Latin-1
+    "\x1b[2J.ipynb": "_x1b_2J",
 }
 
 
@@ -486,7 +551,10 @@ def test_names_of_learning_platforms(release, tmp_path):
     for name in PLATFORMS:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert {each.name: each.student for each in find(tmp_path, QUICK)} == PLATFORMS
+    found = find(tmp_path, QUICK)
+    assert {each.student for each in found} == set(PLATFORMS.values())
+    for each in found:
+        assert PLATFORMS.get(each.name, each.student) == each.student and each.name.isprintable()
 
 
 def test_bad_folders_are_named(tmp_path, capsys, monkeypatch):
@@ -497,8 +565,43 @@ def test_bad_folders_are_named(tmp_path, capsys, monkeypatch):
         assert words in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize("option", ["--seconds=0", "--seconds=-5", "--memory=63", "--memory=-5", f"--memory={10**17}"])
+def test_limits_that_are_none_are_named(option, tmp_path, capsys):
+    assert main(["mark", str(tmp_path), option]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and f"not {option.partition('=')[2]}\n" in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
+def test_the_marker_is_limited_where_it_reads_answers(shell):
+    """Small weights that a forward makes large must not end the marking of a class."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with sandbox.Student(shell, LIMITS):
+        with pytest.raises(RuntimeError, match="allocate memory"):
+            torch.empty(2 * LIMITS.memory, dtype=torch.uint8)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_a_system_without_protection_is_named(monkeypatch):
+    monkeypatch.setattr(landlock, "version", lambda: 0)
+    monkeypatch.setattr(seccomp, "library", lambda: None)
+    seccomp.confine()
+    assert "Landlock" in sandbox.unprotected() and "libseccomp" in sandbox.unprotected()
+
+
+def test_alembic_is_found_beside_nbgrader_or_named(monkeypatch):
+    """Whatever started Python: a link to it elsewhere, or another one that finds these packages."""
+    monkeypatch.setattr(sys, "executable", "/elsewhere/python")
+    monkeypatch.setenv("PATH", "/elsewhere")
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="nbgrader needs the command alembic"):
+        patch.setattr(gradebook.metadata, "files", lambda _: None)
+        gradebook.find_alembic()
+    gradebook.find_alembic()
+    assert shutil.which("alembic")
+
+
 def test_every_exercise_has_a_check_and_a_function_that_its_solution_defines():
-    for exercise in (each for chapter in read_chapters().values() for each in chapter.exercises):
+    for exercise in (each for chapter in all_chapters().values() for each in chapter.exercises):
         assert f"def {exercise.function}(" in exercise.solution and exercise.check and exercise.title
 
 

@@ -42,6 +42,7 @@ MISTAKES = [
         ("[:, None, :11] == operands[:, :, None]", "[:, None, :11] >= 62 + 0 * operands[:, :, None]"),
         "numbers to add",
     ),
+    ("informed", ("numbers, operands =", "train_pairs[:] = True\n    numbers, operands ="), "should share the probability"),
     ("numbers_to_add", lambda tokens: tokens[:, 1:12:2].amin(1, keepdim=True).expand(-1, 2), "the two numbers to add are"),
     ("one_look_score", ("sum(scores) / m", "scores[-1]"), "counting the cases one by one"),
     ("one_look_score", ("/ (n - 1)", "/ n"), "counting the cases one by one"),

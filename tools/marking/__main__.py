@@ -1,12 +1,12 @@
 """`python -m marking assignments FOLDER` and `python -m marking mark FOLDER`, as `make assignments` and `make mark` call them."""
 
-import argparse
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from plain import Book
 
+from assign_add_lib.engine.cli import Parser, one_line, refuse
 from assign_add_lib.engine.files import read_json, remove_unfinished, write_json
 from assign_add_lib.engine.lock import Lock
 
@@ -14,7 +14,7 @@ from . import report
 from .assignments import Chapter, choose, read_chapters
 from .gradebook import Course, make_assignment
 from .judge import Verdicts, judge, prepare
-from .sandbox import Limits
+from .sandbox import Limits, unprotected
 from .submission import Submission, find
 
 
@@ -34,6 +34,8 @@ def mark(folder: Path, limits: Limits, chapters: dict[str, Chapter] | None = Non
     chapters = chapters or read_chapters()
     chosen = choose(chapters, wish)
     found = find(folder, chapters)
+    if missing := unprotected():
+        print(f"weaker protection (see teaching/lecturers/marking.md): this system is without {missing}", file=sys.stderr)
     for submission in found:
         if submission.chapter and submission.chapter.name not in chosen:
             submission.trouble = "none of its exercises is among those that count"
@@ -41,11 +43,11 @@ def mark(folder: Path, limits: Limits, chapters: dict[str, Chapter] | None = Non
     with Lock(marks / ".lock"):
         for each in (marks, marks / "pages", marks / "verdicts"):
             remove_unfinished(each)
-        marker, marked = Marker(marks, limits, chosen), {}
+        marker, marked = Marker(marks, limits, chosen), []
         try:
             for place, submission in enumerate(found, start=1):
-                marked[submission.name] = Verdicts() if submission.trouble else marker.mark(submission)
-                print(line(place, len(found), submission, marked[submission.name]), flush=True)
+                marked.append(Verdicts() if submission.trouble else marker.mark(submission))
+                print(line(place, len(found), submission, marked[-1]), flush=True)
         finally:  # a stop leaves a table, too
             report.write(marks, found, marked, marker.course, chosen)
     print("The marks are in", marks / "marks.csv")
@@ -69,7 +71,7 @@ class Marker:
                 verdicts = judge(self.shell, chapter, submission.cells, int(submission.sha256[:8], 16), self.limits)
                 self.course.grade(submission, verdicts)
             except Exception as error:  # none of ours is known, but one notebook must not keep the others from their marks
-                submission.trouble = f"it could not be marked: {type(error).__name__}: {error}"[:300]
+                submission.trouble = one_line(f"it could not be marked: {type(error).__name__}: {error}", 300)
                 return Verdicts()
             write_json(kept, of | asdict(verdicts))
         return verdicts
@@ -98,7 +100,8 @@ def line(place: int, count: int, submission: Submission, verdicts: Verdicts) -> 
 
 
 def main(arguments=None) -> int:
-    parser = argparse.ArgumentParser(prog="marking", description=__doc__)
+    """Run one command; bad input gives one line on stderr and exit code 2."""
+    parser = Parser(prog="marking", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     maker = commands.add_parser("assignments")
     maker.add_argument("folder", type=Path)
@@ -116,12 +119,10 @@ def main(arguments=None) -> int:
         else:
             limits = Limits(seconds=options.seconds, clock=6 * options.seconds, memory=options.memory * 2**20)
             mark(options.folder, limits, wish=options.exercises)
-    except (ValueError, OSError) as error:
-        print(f"marking: {error}", file=sys.stderr)
-        return 2
+    except (ValueError, OSError, ImportError) as error:
+        return refuse(error)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
-        return 130
+        return refuse("stopped; the same command goes on from here") + 128
     return 0
 
 

@@ -8,7 +8,6 @@ calls nothing else.  What a function writes into the tensors and generators that
 import io
 import re
 import sys
-import types
 import zipfile
 
 import cloudpickle
@@ -111,8 +110,7 @@ def read_answer(message: bytes, lent: list):
                 raise Unreadable("an answer of more than 64 MiB")
         with torch.serialization.safe_globals(KNOWN):
             value, written = torch.load(io.BytesIO(message), weights_only=True)
-        _check_sizes(value)
-        _check_sizes(written)
+        _check_size((value, written))
         with torch.no_grad():
             for place, new in written.items():
                 lent[place].set_state(new) if isinstance(lent[place], Generator) else lent[place].copy_(new)
@@ -125,11 +123,17 @@ def read_answer(message: bytes, lent: list):
     return value
 
 
-def _check_sizes(value) -> None:
-    """Unreadable for a tensor that is small in the message, but large where it is used."""
-    if isinstance(value, Tensor) and value.numel() * value.element_size() > LARGEST:
-        raise Unreadable("a tensor of more than 64 MiB")
-    if isinstance(value, list | tuple | set | dict | Weights):
-        parts = vars(value) if isinstance(value, Weights) else value
-        for each in parts.values() if isinstance(parts, dict | types.MappingProxyType) else parts:
-            _check_sizes(each)
+def _check_size(answer) -> None:
+    """Unreadable where what is small in the message is large where it is used, such as one list many times in another."""
+    left, todo = LARGEST, [answer]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Weights):
+            value = vars(value)
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, list | tuple | set):
+            todo += value
+        left -= value.numel() * value.element_size() if isinstance(value, Tensor) else sys.getsizeof(value)
+        if left < 0:
+            raise Unreadable("an answer of more than 64 MiB")

@@ -8,8 +8,11 @@ import contextlib
 import copy
 import logging
 import os
+import shutil
 import sys
+import textwrap
 import warnings
+from importlib import metadata
 from pathlib import Path
 
 import nbformat
@@ -45,7 +48,7 @@ class Course:
         from nbgrader.apps import NbGraderAPI  # takes a second
         from nbgrader.coursedir import CourseDirectory
 
-        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # nbgrader starts alembic
+        find_alembic()
         names = {key: ", ".join(f'"nbgrader.preprocessors.{each}"' for each in each) for key, each in PREPROCESSORS.items()}
         text = CONFIG.format(**names)
         write_atomic(folder / "nbgrader_config.py", text)
@@ -102,6 +105,15 @@ class Course:
         write_atomic(self.folder / where / name / f"{file}.ipynb", nbformat.writes(notebook) + "\n")
 
 
+def find_alembic() -> None:
+    """Put the folder of `alembic`, a command that nbgrader starts, on the path; ValueError where it is not installed."""
+    for file in metadata.files("alembic") or ():
+        if file.stem == "alembic" and os.access(file.locate(), os.X_OK):
+            os.environ["PATH"] = os.pathsep.join([str(file.locate().parent), os.environ["PATH"]])
+    if not shutil.which("alembic"):
+        raise ValueError(f"nbgrader needs the command alembic, which is not installed beside {sys.executable}")
+
+
 def _points(grade) -> float | None:
     """Those given by hand before those of the check; none where a person has yet to give them.
 
@@ -154,7 +166,8 @@ def handed_in(release, submission: Submission, verdicts: Verdicts):
             cells.append(check)
         if words := kept.get(f"{exercise.key}-words"):
             if written := submission.words(exercise):
-                words.source = f"{WORDS.format(number=exercise.number)}\n\n{written}"
+                literal = textwrap.indent(written, 4 * " ", lambda _: True)  # the form for grading would run scripts in it
+                words.source = f"{WORDS.format(number=exercise.number)}\n\n{literal}"
             cells.append(words)
     placed = {source for cell in cells if cell.cell_type == "code" for source in cell.source.split("\n\n\n")}
     cells += [new_code_cell(source) for source in own.values() if not placed.issuperset(source.split("\n\n\n"))]

@@ -14,6 +14,7 @@ from types import ModuleType
 import torch
 
 from assign_add_lib import checks
+from assign_add_lib.engine.cli import one_line
 
 from .assignments import Chapter, Exercise, tags, without_checks
 from .sandbox import REFUSED, Limits, Stopped, Student, seed_generators
@@ -28,12 +29,16 @@ NEAR = frozenset({"soon", "shared"})
 
 @dataclass
 class Verdicts:
-    """What the checks said, by exercise, and what else the lecturer should know."""
+    """What the checks said, by exercise, and what else the lecturer should know; each in a line that can be printed."""
 
     said: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
+    def say(self, exercise: Exercise, words: str) -> None:
+        self.said[exercise.number] = one_line(words, 500)
+
     def remark(self, words: str) -> None:
+        words = one_line(words, 300)
         if words not in self.remarks:
             self.remarks.append(words)
 
@@ -64,7 +69,8 @@ def judge(shell, chapter: Chapter, cells: list, seed: int, limits: Limits) -> Ve
     )
     if same := copied(chapter, own):
         verdicts.remark(f"as in the book, word for word: {', '.join(each.number for each in same)}")
-    verdicts.remarks += changed_checks(chapter, cells)
+    for words in changed_checks(chapter, cells):
+        verdicts.remark(words)
     if missing := [each.number for each in chapter.exercises if each.in_words and not words_cell(cells, each)]:
         verdicts.remark(f"the cell for words is missing: {', '.join(missing)}")
     while todo:
@@ -73,16 +79,16 @@ def judge(shell, chapter: Chapter, cells: list, seed: int, limits: Limits) -> Ve
             try:
                 _run(student, own, skipped, verdicts)
                 while todo:
-                    verdicts.said[todo[0].number] = _verdict(student, todo[0], seed, others)
+                    verdicts.say(todo[0], _verdict(student, todo[0], seed, others))
                     todo.pop(0)
             except _CellStopped as stop:
                 verdicts.remark(f"cell {stop.cell}: {stop}")
                 skipped.add(stop.cell)
                 if len(skipped) > TRIES:
-                    verdicts.said |= {each.number: "Not yet: the notebook cannot be run" for each in todo}
-                    todo.clear()
+                    while todo:
+                        verdicts.say(todo.pop(), "Not yet: the notebook cannot be run")
             except Stopped as stop:
-                verdicts.said[todo[0].number] = f"Not yet: {stop}"
+                verdicts.say(todo[0], f"Not yet: {stop}")
                 verdicts.remark(f"{todo.pop(0).number}: {stop}")
             for words in student.remarks:
                 verdicts.remark(words)
@@ -141,10 +147,9 @@ def copied(chapter: Chapter, own: dict[int, str]) -> list[Exercise]:
 
 def _functions(source: str) -> dict[str, str]:
     try:
-        body = ast.parse(source).body
-    except SyntaxError:
+        return {node.name: ast.dump(node) for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # Python is not made for what one can write on purpose
         return {}
-    return {node.name: ast.dump(node) for node in body if isinstance(node, ast.FunctionDef)}
 
 
 def changed_checks(chapter: Chapter, cells: list) -> list[str]:

@@ -3,6 +3,7 @@
 import csv
 import io
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 
 from assign_add_lib.engine.files import write_atomic
@@ -127,16 +128,13 @@ def page(submission: Submission, verdicts: Verdicts, grades: dict, entries: dict
     return PAGE.format(title=escape(title), total=escape(total), parts="\n".join(parts))
 
 
-def write(
-    folder: Path, found: list[Submission], marked: dict[str, Verdicts], course: Course, chapters: dict[str, Chapter]
-) -> None:
+def write(folder: Path, found: list[Submission], marked: list[Verdicts], course: Course, chapters: dict[str, Chapter]) -> None:
     """Write the table and the pages anew from the gradebook; what is not marked yet has a row that says so."""
     rows = []
-    for submission in found:
-        if submission.name not in marked:
+    for submission, verdicts in zip_longest(found, marked):
+        if verdicts is None:
             rows.append({"file": submission.name, "student": submission.student, "reason": "not marked yet"})
             continue
-        verdicts = marked[submission.name]
         chapter, grades = (None, {}) if submission.trouble else (chapters[submission.chapter.name], course.grades(submission))
         rows.append(row(submission, verdicts, grades, chapter))
         if not submission.trouble:

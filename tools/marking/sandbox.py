@@ -11,8 +11,8 @@ import importlib
 import os
 import random
 import resource
-import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,17 +24,22 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from . import channel, landlock
+from . import channel, landlock, seccomp
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one process may use."""
+    """What one process may use; ValueError for seconds or a memory that no marking can mean."""
 
     seconds: int = 60  # of a processor
     clock: int = 360  # seconds by the clock
     memory: int = 2 * 2**30  # bytes, beyond what the chapter itself uses
     output: int = 16 * 2**20  # bytes, of all that is printed, and of each file
+
+    def __post_init__(self):
+        for name, given, least, most in (("seconds", self.seconds, 1, 3600), ("MiB of memory", self.memory >> 20, 64, 2**20)):
+            if not least <= given <= most:
+                raise ValueError(f"{name} must be at least {least} and at most {most}, not {given}")
 
 
 PARENT_DEATH_SIGNAL = 1  # see prctl(2)
@@ -63,13 +68,16 @@ class Student:
         signal.setitimer(signal.ITIMER_REAL, limits.clock)
 
     def __enter__(self):
+        self.before = resource.getrlimit(resource.RLIMIT_AS)
+        _limit_memory(self.limits, self.before[1])  # what is made here of an answer counts, too
         return self
 
     def __exit__(self, *_):
+        resource.setrlimit(resource.RLIMIT_AS, self.before)
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._kill()
         self.connection.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        subprocess.run(["rm", "-rf", self.folder], stderr=subprocess.DEVNULL)  # it goes as deep as folders are nested
 
     def run(self, source: str) -> str | None:
         """Run a cell; returns what it stopped with, or nothing. Raises Stopped."""
@@ -111,7 +119,7 @@ class Student:
                 if said[:1] != b"!":
                     return channel.read_answer(said[1:], lent)
                 if len(self.remarks) < 5:
-                    self.remarks.append(said[1:300].decode(errors="replace"))
+                    self.remarks.append(said[1:600].decode(errors="replace"))
         except channel.Unreadable as error:
             raise Stopped(f"what it sent cannot be read: {error}") from None
         except (EOFError, OSError):
@@ -131,6 +139,8 @@ class Student:
         """End the process and all that it started; how it ended, as in `subprocess`."""
         if self.pid:
             done, status = os.waitpid(self.pid, os.WNOHANG)
+            if not done:
+                os.kill(self.pid, signal.SIGKILL)  # which may have no group of its own yet
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             if not done:
@@ -170,11 +180,25 @@ def _confine(kept: int, limits: Limits, folder: Path) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits.output, limits.output))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit_memory(limits)
+    landlock.confine(folder)
+    seccomp.confine()
+
+
+def _limit_memory(limits: Limits, hard: int | None = None) -> None:
+    """Limit what this process may use from now on; with `hard` it may lift that again."""
     with contextlib.suppress(OSError, ValueError):  # macOS has no such limit
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + limits.memory
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    landlock.confine(folder)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most if hard is None else hard))
+
+
+def unprotected() -> str:
+    """What this system cannot keep a notebook's native code from, in words; nothing where it can."""
+    without = [] if landlock.version() else ["Landlock, so native code may write wherever you may"]
+    if not seccomp.library():
+        without.append("libseccomp, so native code may start programs and change or end those of yours")
+    return " and without ".join(without)
 
 
 REFUSED = "a notebook that is being marked may not do this"

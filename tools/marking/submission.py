@@ -2,21 +2,27 @@
 
 import hashlib
 import json
+import os
 import re
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
 
-from .assignments import WORDS, Chapter, Exercise
+from assign_add_lib.engine.cli import one_line
 
-LARGEST = 50 * 2**20  # bytes
+from .assignments import WORDS, Chapter, Exercise, tags
+
+LARGEST = 50 * 2**20  # bytes of a file
+MOST_CELLS, MOST_TEXT = 2000, 10**6  # cells, and letters in all of them
+MOST_NAME = 120  # bytes of a student's name, so that files may be named by it
 DEFINED = re.compile(r"^def (\w+)", re.MULTILINE)
 # How Moodle names the folder of a student, or the file, and Canvas the file.
 PLATFORMS = (
-    re.compile(r"(?P<student>.+?)_(?P<account>\d+)_assignsubmission_.*"),
-    re.compile(r"(?P<student>[^_]+)(?:_LATE)?_(?P<account>\d{3,})_\d{3,}_.+"),
+    re.compile(r"(?P<student>.+?)_(?P<account>\d{1,20})_assignsubmission_.*"),
+    re.compile(r"(?P<student>[^_]+)(?:_LATE)?_(?P<account>\d{3,20})_\d{3,}_.+"),
 )
 COPY = r"(Copy of )?{}( ?\(\d+\))?"  # what Colab and browsers call a notebook that they save once more
 CALLED = re.compile(r"^checks\.(\w+)\(", re.MULTILINE)
@@ -58,24 +64,42 @@ def find(folder: Path, chapters: dict[str, Chapter]) -> list[Submission]:
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and not hidden(path.relative_to(folder))]
     if not any(path.suffix == ".ipynb" for path in paths):
         raise ValueError(f"there is no notebook (.ipynb) in {folder}")
-    found = [read(path, path.relative_to(folder), chapters) for path in paths]
+    found = [read(path, shown(path.relative_to(folder)), chapters) for path in paths]
     found.sort(key=lambda each: (each.chapter.name if each.chapter else "", each.name))
-    accounts = {each.student.lower(): set() for each in found}
+    accounts = {each.student.casefold(): set() for each in found}
     for each in found:
-        accounts[each.student.lower()].add(each.account)
+        accounts[each.student.casefold()].add(each.account)
     for each in found:  # two people of one name
-        each.student += f" {each.account}".rstrip() if len(accounts[each.student.lower()]) > 1 else ""
-    seen = Counter()
-    for each in found:  # two files of one student are two rows
-        key = each.student.lower(), each.chapter.name if each.chapter else ""
-        seen[key] += 1
-        each.student += f" ({seen[key]})" if seen[key] > 1 else ""
+        each.student += f" {each.account}".rstrip() if len(accounts[each.student.casefold()]) > 1 else ""
+    wanted, given = {row_of(each) for each in found}, set()
+    for each in found:  # two files of one student are two rows, and none takes what a third is called
+        name, number = each.student, 1
+        while row_of(each) in given or number > 1 and row_of(each) in wanted:
+            number += 1
+            each.student = f"{name} ({number})"
+        given.add(row_of(each))
     return found
+
+
+def row_of(submission: Submission) -> tuple[str, str]:
+    """What no two rows may share: some file systems hold large and small letters for the same."""
+    return submission.student.casefold(), submission.chapter.name if submission.chapter else ""
+
+
+def shown(path: Path) -> Path:
+    """A path as text that can be printed, whatever system it was named on."""
+    name = os.fsencode(path)
+    try:
+        text = name.decode()
+    except UnicodeDecodeError:
+        text = name.decode("latin-1")
+    return Path(one_line(unicodedata.normalize("NFC", text), 4096) or "_")
 
 
 def student_of(path: Path) -> str:
     """A name for nbgrader, which looks for it as a pattern among folders."""
-    return re.sub(r"[^\w .,@()-]", "_", "__".join(path.parts))
+    name = re.sub(r"[^\w .,@()-]", "_", "__".join(path.parts)).encode()[:MOST_NAME].decode(errors="ignore")
+    return name.strip(" .") or "_"
 
 
 def on_a_platform(name: Path) -> tuple[str, str] | None:
@@ -106,7 +130,7 @@ def read(path: Path, name: Path, chapters: dict[str, Chapter]) -> Submission:
         if not found.chapter:
             raise ValueError("it holds no exercise of the book")
     except (ValueError, OSError) as error:
-        found.trouble = str(error)
+        found.trouble = one_line(error, 300)
     if platform := on_a_platform(name):
         found.student, found.account = platform
     elif found.chapter and len(name.parts) > 1:
@@ -118,15 +142,25 @@ def read(path: Path, name: Path, chapters: dict[str, Chapter]) -> Submission:
 def cells(content: bytes) -> list:
     """The cells of a notebook's file; ValueError says what is wrong with it."""
     try:
-        json.loads(content)
+        written = json.loads(content)
     except (ValueError, RecursionError):
         raise ValueError("the file is damaged: it is not JSON") from None
     try:
-        notebook = nbformat.reads(content.decode(), as_version=4)
+        if len(written.get("cells", ())) > MOST_CELLS:
+            raise ValueError(f"more than {MOST_CELLS} cells")
+        text = json.dumps(written, ensure_ascii=False).encode(errors="replace").decode()  # halves of letters are none
+        notebook = nbformat.reads(text, as_version=4)
         nbformat.validator.normalize(notebook)
         nbformat.validate(notebook)
+        if sum(len(cell.source) for cell in notebook.cells) > MOST_TEXT:
+            raise ValueError(f"cells of more than {MOST_TEXT} letters")
     except Exception as error:
-        raise ValueError(f"the file is damaged: it is no notebook ({' '.join(str(error).split())[:80]})") from None
+        raise ValueError(f"the file is damaged: it is no notebook ({one_line(error, 80)})") from None
+    for cell in notebook.cells:  # of what else may stand there nothing is known
+        about = cell.metadata.get("nbgrader")
+        key = about.get("grade_id") if isinstance(about, dict) else None
+        known = {"grade_id": key if isinstance(key, str) else None}
+        cell.metadata = nbformat.from_dict({"tags": list(tags(cell)), "nbgrader": known})
     return notebook.cells
 
 

@@ -7,7 +7,7 @@ import { Explorable } from "./explorable.js";
 const WIDE = 600, LEFT = 30, RIGHT = 570, STEPS = 240;
 const GROUPS = { "held in all": ["held in all", "held once"], "held in most": ["held in most"], "not held": ["not held", "failed once"], "count only": ["count only"] };
 
-const NARROW = matchMedia("(max-width: 600px)"), FOLDED = ["held in all", "count only"]; // on a phone, where they would be two screens
+const FOLDED = ["held in all", "count only"]; // what teaches least at first sight
 
 const digits = (x) => (Math.abs(x) >= 100 ? x.toFixed(0) : String(Number(x.toPrecision(3))));
 
@@ -55,7 +55,7 @@ class ClaimBoard extends Explorable {
   #side(words, study) {
     const groups = Object.entries(GROUPS).map(([name, verdicts]) => {
       const rows = this.rows.filter(({ claim, verdict }) => claim.study === study && verdicts.includes(verdict));
-      const open = NARROW.matches && FOLDED.includes(name) ? {} : { open: "" };
+      const open = FOLDED.includes(name) ? {} : { open: "" };
       return make("details", { class: "group", ...open }, make("summary", { text: `${name}: ${rows.length}` }), this.#heads(), ...rows.map(({ root }) => root));
     });
     return make("div", { class: study ? "side wide" : "side" }, make("p", { class: "whose", text: words }), make("div", { class: "groups" }, ...groups));
@@ -81,7 +81,7 @@ class ClaimBoard extends Explorable {
   #choose(claim) {
     const numbers = claim.values.filter((value) => typeof value === "number"), all = [...numbers, claim.level];
     const least = Math.min(...all), most = numbers.length ? Math.max(...all) : 2 * claim.level, edge = 0.12 * (most - least || Math.abs(most) || 1);
-    Object.assign(this, { claim, from: least - edge, to: most + edge });
+    Object.assign(this, { claim, from: least - edge, to: most + edge, whole: most > 1 && all.every(Number.isInteger) });
     this.home = Math.round((STEPS * (claim.level - this.from)) / (this.to - this.from));
     for (const { claim: each, root } of this.rows) root.setAttribute("aria-pressed", each === claim);
     this.statement.replaceChildren(make("strong", { text: `${claim.name}. ` }), claim.statement);
@@ -91,9 +91,11 @@ class ClaimBoard extends Explorable {
     this.#judge(this.home);
   }
 
-  /** The level at a step of the slider; at its home the one that was set, to the last digit. */
+  /** The level at a step of the slider, whole where the claim counts; at its home the one that was set, to the last digit. */
   #levelAt(at) {
-    return at === this.home ? this.claim.level : Number((this.from + ((this.to - this.from) * at) / STEPS).toPrecision(3));
+    if (at === this.home) return this.claim.level;
+    const level = Number((this.from + ((this.to - this.from) * at) / STEPS).toPrecision(3));
+    return this.whole ? Math.round(level) : level;
   }
 
   #judge(at) {
