@@ -4,6 +4,7 @@ import ast
 import contextlib
 import csv
 import dataclasses
+import itertools
 import json
 import os
 import re
@@ -495,6 +496,30 @@ def test_another_choice_marks_what_is_new(chosen):
     assert points(rows(chosen)["good"]) == "1111" and rows(chosen)["good"]["of"] == "8"
     mark(chosen, LIMITS, {**QUICK, "02_model": Chapter.read(FOLDER / "02_model.md")}, "2.1")
     assert {row["reason"] for row in rows(chosen).values()} == {"none of its exercises is among those that count"}
+
+
+@pytest.mark.parametrize("name", all_chapters())
+def test_below_an_exercise_stands_what_is_the_students(name):
+    """And nothing that tells an answer, or needs a solution's names."""
+    page, book = f"chapters/{name}", Book()
+    cells = assignment(nbformat.read(book.root / book.files[page], 4), page, book).cells
+    for number in (each.number for each in all_chapters()[name].exercises):
+        start = next(place for place, cell in enumerate(cells) if f"### Exercise {number}:" in cell.source)
+        below = itertools.takewhile(lambda cell: not cell.source.startswith("#"), cells[start + 1 :])
+        assert [cell.id for cell in below] == [f"exercise-{number.replace('.', '-')}{part}" for part in ("", "-check", "-words")]
+
+
+def test_what_was_handed_out_is_marked_as_it_is(tmp_path):
+    """A folder of two chapters whose hidden cells beside solutions ask for these solutions' names."""
+    folder, chapters = tmp_path / "week", {name: all_chapters()[name] for name in ("05_attention", "09_causes")}
+    course, book = Course(tmp_path / "week-marks" / "course"), Book()
+    folder.mkdir()
+    for name in chapters:
+        shutil.copy(make_assignment(course, book, name), folder / f"{name[:2]}.ipynb")
+    mark(folder, LIMITS, chapters)
+    for row in rows(folder).values():
+        assert (row["total"], row["of"], row["by hand"]) == ("0", "8", "0"), row["reason"]
+        assert row["reason"].count("nothing was written in words") == 4 and "Error" not in row["reason"]
 
 
 def test_an_assignment_of_chosen_exercises_holds_no_others():

@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 from nbconvert.filters import markdown2html
 from plain import Book, plain, site_of
-from student import without_solutions
+from student import parted, without_solutions
 
 SITE = "https://owner.github.io/repository"
 ADDRESSES = {"published": SITE, "checkout": "", "built": None}
@@ -241,7 +241,12 @@ def test_students_get_no_answer(page):
 
 
 def test_answers_are_folded(page):
-    """Between a solution and the next heading stands nothing but an answer, folded."""
+    """Between a solution and the next heading stands nothing but an answer, folded; no cell beside it shows what it prints."""
+    for cell, solution in parted(made(page, "checkout").cells):
+        if solution and cell.cell_type == "code":
+            assert cell.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
+    for cell, below in zip(made(page, "student").cells, made(page, "student").cells[1:]):
+        assert "exercise" not in cell.metadata.get("tags", []) or below.source.startswith("#")
     cells = sources()[page].cells
     for solution, below in zip(cells, cells[1:]):
         if "solution" in solution.metadata.get("tags", []) and below.cell_type == "markdown":

@@ -4,7 +4,6 @@ Each exercise becomes the student's cell, a locked cell that calls its check, an
 below it, a cell for the student's own words, which is graded by hand.
 """
 
-import copy
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Self
 import jupytext
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from plain import ROOT, chapters_of, plain
-from student import ANSWER, without_solutions
+from student import ANSWER, parted, without_solutions
 
 CHECK = re.compile(r"^checks\.(\w+)\((\w+)(?:, guess=.*)?\)\n?", re.MULTILINE)
 HEADING = re.compile(r"^### Exercise (\d+\.\d+): (.+)$", re.MULTILINE)
@@ -48,17 +47,20 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter to be marked: its name, such as 01_task, its exercises, and the code of its own cells."""
+    """A chapter to be marked: its name, such as 01_task, its exercises, the code of its own cells, and that beside solutions."""
 
     name: str
     exercises: tuple[Exercise, ...]
     code: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        cells = jupytext.read(path).cells
-        own = [cell.source for cell in cells if cell.cell_type == "code" and not {"exercise", "solution"} & tags(cell)]
-        return cls(path.stem, tuple(exercises(cells)), tuple(own))
+        cells, code = jupytext.read(path).cells, {False: [], True: []}
+        for cell, solution in parted(cells):
+            if cell.cell_type == "code" and not {"exercise", "solution"} & tags(cell):
+                code[solution].append(cell.source)
+        return cls(path.stem, tuple(exercises(cells)), tuple(code[False]), tuple(code[True]))
 
 
 def read_chapters(root: Path = ROOT) -> dict[str, Chapter]:
@@ -102,16 +104,17 @@ def without_checks(source: str) -> str:
 
 def exercises(cells) -> list[Exercise]:
     """The exercises of a notebook, in order."""
-    found = []
-    for place, cell in enumerate(cells):
+    found, before = [], None
+    for cell, solution in parted(cells):
         if "exercise" in tags(cell):
-            number, title = HEADING.search(cells[place - 1].source).groups()
-            called = CHECK.search(cell.source)
-            check, function = called.groups() if called else ("", "")
-            below = cells[place + 1 : place + 3]  # the solution, and what comes after it
-            solution = next((without_checks(each.source) for each in below if "solution" in tags(each)), "")
-            in_words = any(each.cell_type == "markdown" and ANSWER.search(each.source + "\n") for each in below)
-            found.append(Exercise(number, title, check, function, solution, in_words or not check))
+            number, title = HEADING.search(before.source).groups()
+            check, function = called.groups() if (called := CHECK.search(cell.source)) else ("", "")
+            found.append(Exercise(number, title, check, function, "", not check))
+        elif "solution" in tags(cell):
+            found[-1] = replace(found[-1], solution=without_checks(cell.source))
+        elif solution and ANSWER.search(cell.source + "\n"):
+            found[-1] = replace(found[-1], in_words=True)
+        before = cell
     return found
 
 
@@ -120,15 +123,12 @@ def assignment(notebook, page: str, book, numbers: set[str] | None = None):
 
     With `numbers`, the other exercises are left out.
     """
-    notebook = copy.deepcopy(notebook)
-    if numbers is not None:
-        notebook.cells = list(without_others(notebook.cells, numbers))
-    known, cells, notebook.cells = iter(exercises(notebook.cells)), notebook.cells, []
-    for cell in cells:
-        notebook.cells.append(cell)
-        if "exercise" in tags(cell):
-            notebook.cells[-1:] = graded(next(known), cell)
-    notebook = plain(without_solutions(notebook), page, book)
+    known = iter([each for each in exercises(notebook.cells) if numbers is None or each.number in numbers])
+    notebook = without_solutions(notebook)
+    cells, notebook.cells = notebook.cells, []
+    for cell in cells if numbers is None else without_others(cells, numbers):
+        notebook.cells += graded(next(known), cell) if "exercise" in tags(cell) else [cell]
+    notebook = plain(notebook, page, book)
     notebook.cells.insert(1, new_markdown_cell(HOW, id="how-to-hand-in"))
     return notebook
 

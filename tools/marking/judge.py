@@ -130,7 +130,7 @@ def _verdict(student: Student, exercise: Exercise, seed: int, others: list[str])
 
 def own_cells(chapter: Chapter, cells: list) -> dict[int, str]:
     """The code that is the student's, by the number of its cell: not the chapter's, no book's solution left in place."""
-    known = {source.strip() for source in chapter.code} | {""}
+    known = {source.strip() for source in (*chapter.code, *chapter.beside)} | {""}
     sources = {
         place: without_checks(cell.source)
         for place, cell in enumerate(cells, start=1)
