@@ -16,6 +16,8 @@ HEAD = """\
 Quiz title: {title}
 shuffle answers: true
 """
+PRIVATE = "Private (Copyrighted) - http://en.wikipedia.org/wiki/Copyright"  # what text2qti says of every quiz
+LICENCE = "CC Attribution - https://creativecommons.org/licenses/by/4.0/"
 
 
 def text2qti(title: str, questions) -> str:
@@ -38,7 +40,9 @@ def package(name: str) -> bytes:
     """A chapter's quiz as a zipped package that a platform imports."""
     title = Path(ROOT, f"chapters/{name}.md").read_text("utf-8").partition("\n# ")[2].partition("\n")[0]
     number = int(name.partition("_")[0])
-    return QTI(Quiz(text2qti(f"{number} {title}", load_quiz(ROOT, name)), config=Config())).zip_bytes()
+    made = QTI(Quiz(text2qti(f"{number} {title}", load_quiz(ROOT, name)), config=Config()))
+    made.imsmanifest_xml = made.imsmanifest_xml.replace(PRIVATE, LICENCE)
+    return made.zip_bytes()
 
 
 def main(folder: Path, root: Path = ROOT) -> None:

@@ -52,6 +52,7 @@ class TestKeys:
         assert numbers(solved) == [(assigned[letter] + typed) % 59]
         assert numbers(guesses) == [*sorted(given), len(given)]
         most = int(numbers(asked.partition("1 to ")[2])[0])
+        assert re.findall(r"1/(\d)", share.partition("which")[0]) == [str(n) for n in range(2, most + 1)]
         right = sum(1 for n in range(1, most + 1) for _ in range(5040 // n)) / (5040 * most)  # of 5040 tries a kind
         assert numbers(share)[-1] == pytest.approx(100 * right, abs=0.5)
 
@@ -179,7 +180,8 @@ def test_command_writes_both_pages(tmp_path, capsys):
     assert main(["--seed", "7", "--chapters", "1 13", "--folder", str(tmp_path)]) == 0
     paper, marks = (tmp_path / "exam.html").read_text(), (tmp_path / "key.html").read_text()
     questions = draw("7", [1, 13])
-    assert paper == exam("Exam", questions) and marks == key("Marking key", questions)
+    assert paper == exam("Exam", questions) and marks == key("Marking key", questions, of := "Seed 7, chapters 1, 13")
+    assert f"<p>{of}</p>" in marks and "eed 7" not in paper  # who knows the seed can make the key
     assert "10 points" in paper and "Σ<sub>j</sub>" in paper and "$" not in paper
     assert questions[0].key[2][1].split(", ")[-1] in marks and questions[0].key[2][1] not in paper
 

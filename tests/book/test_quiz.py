@@ -53,6 +53,7 @@ def test_neither_place_nor_length_gives_the_right_option_away(quiz):
 def test_platforms_get_the_same_quiz(chapter, quiz):
     """The package names for each question one right option, and below each option its explanation, in the words of the file."""
     package = zipfile.ZipFile(io.BytesIO(qti.package(chapter)))
+    assert BeautifulSoup(package.read("imsmanifest.xml"), "xml").rights.description.text.split()[:2] == ["CC", "Attribution"]
     name = next(name for name in package.namelist() if re.search(r"assessment_[0-9a-f]+\.xml$", name))
     items = BeautifulSoup(package.read(name), "xml").find_all("item")
     for item, question in zip(items, quiz, strict=True):

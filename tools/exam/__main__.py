@@ -49,9 +49,10 @@ def exam(title: str, questions: list[Question]) -> str:
     return PAGE.format(title=escape(title), body="\n".join(parts))
 
 
-def key(title: str, questions: list[Question]) -> str:
-    """What the marker gets: for each part of a question its points, and what earns them."""
-    parts = ["<p>Half a point where the way is right and the number wrong; a wrong number that is carried on costs once.</p>"]
+def key(title: str, questions: list[Question], of: str) -> str:
+    """What the marker gets: of which exam it is, and for each part of a question its points, and what earns them."""
+    parts = [f"<p>{escape(of)}</p>"]
+    parts.append("<p>Half a point where the way is right and the number wrong; a wrong number that is carried on costs once.</p>")
     for number, question in enumerate(questions, start=1):
         rows = "\n".join(f"<li>({points}) {MARKDOWN.renderInline(answer)}</li>" for points, answer in question.key)
         parts.append(f"<section><h2>{number}. {escape(question.title)}</h2>\n<ul>\n{rows}\n</ul></section>")
@@ -89,7 +90,8 @@ def main(arguments=None) -> int:
         if not options.seed.strip() or not chapters:
             raise ValueError("say a seed, and at least one chapter")
         questions = draw(options.seed, chapters)
-        for name, page in (("exam", exam("Exam", questions)), ("key", key("Marking key", questions))):
+        of = f"Seed {options.seed}, chapters {', '.join(map(str, chapters))}"
+        for name, page in (("exam", exam("Exam", questions)), ("key", key("Marking key", questions, of))):
             write_atomic(options.folder / f"{name}.html", page)
             print(options.folder / f"{name}.html")
     except (ValueError, OSError) as error:

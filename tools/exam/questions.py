@@ -81,7 +81,10 @@ All sums are taken modulo {MODULUS}.
         (
             (1, f"{(assigned[letter] + typed) % MODULUS}"),
             (2, f"{', '.join(map(str, answers))}; right once in {count}"),
-            (2, f"the mean of 1, 1/2, …, 1/{count}, which is {score}, or {percent(score)}"),
+            (
+                2,
+                f"the mean of 1, {', '.join(f'1/{each}' for each in range(2, count + 1))}, which is {score}, or {percent(score)}",
+            ),
         ),
     )
 
