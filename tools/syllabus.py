@@ -1,7 +1,7 @@
 """The hours of the syllabuses: `python tools/syllabus.py` writes them into teaching/lecturers/course.md, week by week.
 
-A week names what is read and which exercises are done at home. Its minutes are those that the pages state, those that stand at
-the exercises, and those that the week itself gives in brackets for other work; its hours add a quarter.
+A week names what is read before class and afterwards, and which exercises are done at home. Its minutes are those that the
+pages state, those at the exercises, and those that the week itself gives in brackets for other work; its hours add a quarter.
 """
 
 import re
@@ -10,7 +10,7 @@ from minutes import ASKED, ROOT, measure
 
 COURSE = ROOT / "teaching/lecturers/course.md"
 SLACK = 1.25
-WEEK = re.compile(r"(?m)^\| (?P<week>\d+) \([\d.]+ h\) \| (?P<read>[^|]+) \|(?P<rest>.+)$")
+WEEK = re.compile(r"(?m)^\| (?P<week>\d+) \([\d.]+ h\) (?P<row>\| (?P<before>[^|]+) \|[^|]+\| (?P<after>[^|]+) \|.+)$")
 TIMES = re.compile(r"(?m)^\| (?P<week>\d+) \| (?P<reading>[\d +]+) \| (?P<home>[^|]+) \| \d+ \|$")
 GROUP = re.compile(r"(?P<what>[^;(]*(?:\([^)\d][^)]*\))?[^;(]*)\((?P<minutes>\d+)\)")
 EXERCISE = re.compile(r"(\d+)\.(\d+)(?: to \1\.(\d+))?")
@@ -23,17 +23,16 @@ def chapter(number: int) -> str:
 
 
 def reading(read: str) -> list[int]:
-    """The minutes of the pages that a week reads: chapters by number, and the algorithm page."""
-    if read.startswith("none"):
-        return [0]
-    pages = re.findall(r"(?<![\w/])\d+\b|the algorithm page", read)
-    return [measure((ROOT / "pages/algorithm.md").read_text("utf-8") if p[0] == "t" else chapter(int(p))).minutes for p in pages]
+    """The minutes of the pages that a week reads, each whole and once: chapters by number, and the algorithm page."""
+    pages = re.findall(r"(?<![\w/])\d+\b|the algorithm page", re.sub(r"none( \([^)]*\))?", "", read))
+    texts = [(ROOT / "pages/algorithm.md").read_text("utf-8") if p[0] == "t" else chapter(int(p)) for p in dict.fromkeys(pages)]
+    return [measure(each).minutes for each in texts] or [0]
 
 
 def at_home(what: str) -> int | None:
     """The minutes of the exercises in a list such as `1.1, 1.3 to 1.4`; none where it lists something else."""
     asked = EXERCISE.findall(what)
-    if not asked or "or project" in what:
+    if not asked:
         return None
     total = 0
     for number, first, last in asked:
@@ -50,7 +49,7 @@ def computed(course: str) -> str:
 
 def syllabus(text: str) -> str:
     """One syllabus: the table of its weeks, and below it that of their times."""
-    read = {found["week"]: reading(found["read"]) for found in WEEK.finditer(text)}
+    read = {found["week"]: reading(f"{found['before']}, {found['after']}") for found in WEEK.finditer(text)}
     hours = {}
 
     def times(found):
@@ -60,7 +59,7 @@ def syllabus(text: str) -> str:
         return f"| {found['week']} | {' + '.join(map(str, read[found['week']]))} | {home} | {total} |"
 
     text = TIMES.sub(times, text)
-    text = WEEK.sub(lambda found: f"| {found['week']} ({hours[found['week']]:.1f} h) | {found['read']} |{found['rest']}", text)
+    text = WEEK.sub(lambda found: f"| {found['week']} ({hours[found['week']]:.1f} h) {found['row']}", text)
     return TO_READ.sub(lambda found: str(measure(chapter(int(found[1]))).minutes), text)
 
 
