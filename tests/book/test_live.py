@@ -1,10 +1,11 @@
 """The live network on the built page: what a reader asks and changes, and what the page then says."""
 
+import html
 import re
 
 import pytest
 import torch
-from browsing import ALTERED, SPOILT, errors, on_paper, planted, requests, show, violations
+from browsing import ALTERED, ROOT, SPOILT, errors, on_paper, planted, requests, show, violations
 from chromium import served
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -322,9 +323,59 @@ def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
     assert not errors(browser)
 
 
+SESSION = (ROOT / "teaching/lecturers/course.md").read_text("utf-8").partition("## A single session")[2]
+LINKS = {words: html.unescape(asked) for asked, words in re.findall(r'explorer\.html(\?[^"]+)">([^<]+)<', SESSION)}
+OF_EQUAL = """const rows = arguments[0].querySelectorAll(".of-equal tr"), [head, last] = [rows[0], rows[rows.length - 1]];
+return Object.fromEntries([...last.cells].map((each, place) => [head.cells[place].textContent, +each.textContent]))"""
+MOVED = """arguments[0].value = arguments[1];
+arguments[0].dispatchEvent(new Event("input", { bubbles: true }))"""
+
+
+def test_the_script_of_the_lecture_for_guests_can_be_followed(explorer):
+    """Minutes 20 to 78, on the screen of a projector."""
+    small = {"width": 1280, "height": 720}
+    browser = explorer(LINKS["step 1000"], **small)
+    read = lambda element: browser.execute_script(OF_EQUAL, element)  # noqa: E731
+    assert "1-var 0.42" in said(browser, "right") and "says 1-var 0.42" in SESSION
+
+    second = browser.find_elements(By.TAG_NAME, "assign-add")[1]
+    browser.execute_script("arguments[0].scrollIntoView()", second)
+    until(browser, lambda: second.find_elements(By.CSS_SELECTOR, ".controls option"))
+    second.find_element(By.CSS_SELECTOR, ".guess input").send_keys("30", Keys.ENTER)
+    until(browser, lambda: second.find_element(By.CLASS_NAME, "verdict").is_displayed())
+    second.find_element(By.CLASS_NAME, "large").send_keys(Keys.ENTER)
+    until(browser, lambda: second.find_element(By.CLASS_NAME, "of-equal").is_displayed())
+    told = re.findall(r"(?:At|at) (\d{4}),? .*?(\d+)(?: of the 12)? and (\d+)\b", SESSION)
+    assert [step for step, *_ in told] == ["1900", "2100", "2500"]
+    for step, twelve, asked in told:
+        place = load_run("seed-42").steps.index(int(step))
+        browser.execute_script(MOVED, second.find_element(By.CSS_SELECTOR, "input[type=range]"), place)
+        until(browser, lambda number=int(twelve): read(second)["12"] == number)
+        assert read(second)["49"] == int(asked)
+        assert f"the network says {46 if step == '1900' else 24}," in second.text
+    browser.execute_async_script("document.exitFullscreen().then(arguments[0])")
+
+    first = explorer(LINKS["last step"], **small).find_element(By.CSS_SELECTOR, "assign-add[address]")
+    button(browser, "Projector").send_keys(Keys.ENTER)
+    until(browser, lambda: read(first)["17"] > 40)
+    typed(browser, "c=1, b=17, a=42, a+19=?")
+    until(browser, lambda: read(first)["42"] > 40)
+    row = first.find_elements(By.CSS_SELECTOR, ".of-equal tr")[-1].rect
+    assert row["y"] + row["height"] < 720  # all of it is seen
+    browser.execute_async_script("document.exitFullscreen().then(arguments[0])")
+
+    explorer(LINKS["Set it"], **small)
+    assert "the network says 36," in said(browser, "verdict")
+    typed(browser, "c=1, b=17, a=42, c+19=?")
+    until(browser, lambda: "the network says 38," in said(browser, "verdict"))
+    explorer(LINKS["looking one letter later"], **small)
+    assert "the network says 54," in said(browser, "verdict")
+    assert len(LINKS) == 4 and not errors(browser)
+
+
 def test_explorer_takes_accuracies_on_fresh_problems(explorer):
     """As the script of the lecture for guests tells them."""
-    browser = explorer("?names=0")
+    browser = explorer(LINKS["Set it"])
     browser.find_element(By.CSS_SELECTOR, "assign-add .more button:nth-of-type(2)").send_keys(Keys.ENTER)
     until(browser, lambda: said(browser, "more div").endswith("."))
     shares = [float(each) for each in re.findall(r"\d\.\d\d", said(browser, "more div"))]
