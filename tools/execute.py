@@ -1,4 +1,7 @@
-"""Make each chapter's notebook anew from its text twin, run it, and keep nothing that differs from run to run."""
+"""Make each chapter's notebook anew from its text twin, run it, and write both as Jupyter would save them.
+
+Nothing is kept that differs from run to run.
+"""
 
 import base64
 import io
@@ -10,6 +13,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 from executed import record
+from jupytext.config import load_jupytext_config
 from nbclient import NotebookClient
 from PIL import Image
 
@@ -49,5 +53,6 @@ if __name__ == "__main__":
         before = nbformat.read(target, 4) if target.exists() else None
         notebook = execute(path)
         record(notebook, time.monotonic() - start, before)
-        nbformat.write(notebook, target)
+        jupytext.write(notebook, target)
+        jupytext.write(notebook, path, fmt="md:myst", config=load_jupytext_config(str(path)))
         print("executed", path)
