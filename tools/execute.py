@@ -51,8 +51,8 @@ if __name__ == "__main__":
     for path in map(Path, sys.argv[1:]):
         target, start = path.with_suffix(".ipynb"), time.monotonic()
         before = nbformat.read(target, 4) if target.exists() else None
+        jupytext.write(jupytext.read(path), path, fmt="md:myst", config=load_jupytext_config(str(path)))
         notebook = execute(path)
         record(notebook, time.monotonic() - start, before)
         jupytext.write(notebook, target)
-        jupytext.write(notebook, path, fmt="md:myst", config=load_jupytext_config(str(path)))
         print("executed", path)

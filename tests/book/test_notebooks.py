@@ -66,6 +66,7 @@ def test_pair_is_in_step_and_as_jupyter_saves_it(twin, notebook):
     config = load_jupytext_config(str(twin))
     saved = jupytext.writes(deepcopy(notebook), "md:myst", config=config)
     assert saved.splitlines() == twin.read_text("utf-8").splitlines(), f"run jupytext --to md:myst on {name_of(twin)}.md"
+    assert [cell.source for cell in notebook.cells] == [cell.source for cell in jupytext.read(twin).cells]
     assert jupytext.writes(notebook, "ipynb") + "\n" == twin.with_suffix(".ipynb").read_text("utf-8")
 
 
