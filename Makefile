@@ -40,14 +40,17 @@ test: lint
 	@$(MAKE) --no-print-directory --jobs=2 browser book
 	$(BIN)/pytest $(wildcard chapters evidence pages) tests --nbval --nbval-cell-timeout 600 -n $(WORKERS) --dist loadfile
 
-# The package with the lowest and the highest versions that pyproject.toml allows, each in an environment of its own.
+# The package as a wheel, with the lowest and the highest versions that pyproject.toml allows, each in an environment of its own.
 oldest: RESOLUTION = lowest-direct
 newest: RESOLUTION = highest
 oldest newest: export UV_TORCH_BACKEND ?= cpu
 oldest newest:
 	test -x .venv-$@/bin/python || $(PYTHON) -m venv .venv-$@
 	.venv-$@/bin/pip install $(PIP) uv
-	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python --resolution $(RESOLUTION) -e ".[cluster,test]"
+	rm -rf _build/wheel
+	.venv-$@/bin/uv build --quiet --wheel --out-dir _build/wheel
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python --resolution $(RESOLUTION) --reinstall-package assign-add-lib \
+	  "assign-add-lib[cluster,test] @ file://$$(ls $(CURDIR)/_build/wheel/*.whl)"
 	.venv-$@/bin/pytest tests --ignore tests/book -n $(WORKERS) --dist loadfile
 
 train: $(READY)

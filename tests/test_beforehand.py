@@ -14,6 +14,7 @@ import torch
 from scipy.stats import fisher_exact, kendalltau
 
 from assign_add_lib.analysis import delays, fourier
+from assign_add_lib.analysis.phases import shortcut_level
 from assign_add_lib.claims.beforehand import fixed_rules
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
 from assign_add_lib.companions.reasoning import analysis as reasoning
@@ -32,6 +33,7 @@ from assign_add_lib.laboratory.training import StudyRun, load_world_run
 from assign_add_lib.model import run
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.systems import SYSTEMS
+from assign_add_lib.task import STUDY
 from assign_add_lib.theory import load_table
 from assign_add_lib.training import load_run, shipped_runs
 
@@ -352,6 +354,24 @@ def theorem_step(way):
     return ", ".join(at_starts(lambda of: of[f"{way}: ranked"] - of[f"{way}: before"] >= 0.1))
 
 
+def notes_handed_over():
+    """Whether the match waits for the notes, and for which; then right answers."""
+    table, words = pd.read_csv(shipped_file("history/handed.csv")), []
+    for column, level in (("match", 0.5), ("right", (1 + shortcut_level(STUDY)) / 2)):
+        there = (table.set_index("step")[column] >= level).groupby([table["notes"].values, table["seed"].values])
+        runs = {which: 0 for which in ("both", "=", "numbers", "unchanged")}
+        for (which, _), each in there:
+            assert list(each.index) == list(range(1000, 1601, 100))
+            runs[which] += each.loc[1600]  # the last step of those from which it stays
+        assert table["seed"].nunique() == 10
+        if runs["both"] >= 9 and runs["unchanged"] <= 1:
+            one = [which for which, other in (("=", "numbers"), ("numbers", "=")) if runs[which] >= 9 and runs[other] <= 1]
+            words.append(f"for those of {one[0]}" if one else "not said for which")
+        else:
+            words.append("no" if runs["both"] - runs["unchanged"] <= 3 else "open")
+    return ", ".join(words)
+
+
 def theorem_small_outputs():
     """At the end of phase 1, then where addition is learned; both again with names delivered."""
     table, words = load_table("beside").query("run != 'published'").set_index("start"), []
@@ -506,6 +526,7 @@ DECIDE = {
     "theorem-step": lambda: theorem_step("step"),
     "theorem-descent": theorem_descent,
     "theorem-delivery": lambda: theorem_step("delivered, step"),
+    "notes-handed-over": notes_handed_over,
     "theorem-own-start": lambda: theorem_step("own start"),
     "theorem-small-outputs": theorem_small_outputs,
     "more-steps": more_steps,

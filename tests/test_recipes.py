@@ -9,8 +9,9 @@ from functools import partial
 import joblib
 import pandas as pd
 import pytest
+import torch
 from recipes import __main__ as command
-from recipes import branches, runs
+from recipes import branches, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
@@ -20,7 +21,11 @@ from assign_add_lib.analysis import delays
 from assign_add_lib.engine import cli
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.engine.sweep import grid
+from assign_add_lib.model import Weights
+from assign_add_lib.model import run as forward
+from assign_add_lib.sampling import training_population
 from assign_add_lib.systems import SYSTEMS
+from assign_add_lib.task import STUDY, Split
 
 
 def trained(name, monkeypatch):
@@ -139,6 +144,15 @@ def test_branches_are_those_of_the_shipped_tables_in_their_order(make, keys, tmp
     made, shipped = pd.read_csv(io.StringIO(text)), pd.read_csv(shipped_file(file.removeprefix("data/")))
     assert list(made.columns) == list(shipped.columns)
     assert made[[*keys, "step"]].equals(shipped.drop_duplicates(keys)[[*keys, "step"]].reset_index(drop=True))
+
+
+def test_notes_are_handed_over_to_whom_they_belong():
+    w, tokens = Weights.init(), training_population(Split.draw(STUDY, 0, 0.7)).sample(20, torch.Generator().manual_seed(0)).tokens
+    whole, bare = (forward(w, tokens, alter).attention(1) for alter in (starts.imposed(tokens), {}))
+    for which, rows in (("both", slice(16)), ("=", slice(15, 16)), ("numbers", slice(12)), ("unchanged", slice(0))):
+        told = bare.clone()
+        told[:, rows] = whole[:, rows]
+        assert torch.equal(forward(w, tokens, branches.notes(tokens, which)).attention(1), told)
 
 
 @pytest.fixture

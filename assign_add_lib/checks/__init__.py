@@ -23,7 +23,7 @@ _CHECKS = {
     "chapter_13": "enough_step fair number_operand sure_share",
     "chapter_14": "hard mended_after own_errors",
     "chapter_15": "features few_examples gap other_modules",
-    "chapter_16": "known likely without_ratios",
+    "chapter_16": "likely matches_that_say without_ratios",
     "chapter_17": "bound own_world seeds_needed",
     "common": "guess report",
 }

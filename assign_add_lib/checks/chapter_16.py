@@ -14,29 +14,25 @@ from ..companions.rules.training import load_rules
 from .common import as_parts, as_tensor, expect, expect_number, foretold, hint
 
 
-def _fixed(inputs: list[tuple[int, int]], p: int) -> set[tuple[int, int]]:
-    """The inputs to which all rules that agree on these inputs give one answer: the difference of two rules gives 0 there."""
-    every = list(product(range(p), repeat=2))
-    differences = [(a, b) for a, b in every if not any((a * x + b * y) % p for x, y in inputs)]
-    return {(x, y) for x, y in every if not any((a * x + b * y) % p for a, b in differences)}
-
-
-@foretold(
-    "how many sizes the set can have", lambda answer: len({len(answer(some, 5)) for some in ([], [(1, 2)], [(1, 2), (0, 1)])})
-)
-def known(answer) -> None:
-    """Exercise 16.1: `answer(inputs, p)` is the set of inputs whose answer is fixed by what these examples answer."""
+@foretold("in how many of the 36 rows seed 1 says what the last example says", 6)
+def matches_that_say(answer) -> None:
+    """Exercise 16.1: `answer(said, question, p)` are the examples (x, y, z) that are a match and say so."""
     for p in (5, 7, 11):
-        x, y = random.choice([(0, random.randrange(1, p)), (random.randrange(1, p), random.randrange(p))])
-        line = [(c * x % p, c * y % p) for c in random.sample(range(1, p), 3)]
-        off = ((x + 1) % p, y) if y else (x, 1)
-        for inputs in ([], [(0, 0)], line[:1], line, [(0, 0), *line], [line[0], off], [*line, off]):
-            given, true = {tuple(map(int, pair)) for pair in answer(list(inputs), p)}, _fixed(inputs, p)
+        inputs = (random.randrange(1, p), random.randrange(p)), (0, random.randrange(1, p))
+        for (x, y), said in product(inputs, (0, random.randrange(1, p))):
+            true = {(f * x % p, f * y % p, f * said % p) for f in range(1, p)}
+            given = {tuple(map(int, each)) for each in answer(said, (x, y), p)}
+            case = f"modulo {p}, for the question {(x, y)} and the answer {said},"
+            expect(all(len(each) == 3 for each in given), f"{case} give each example as (x, y, z)")
+            beyond = sorted(each for each in given if not all(0 <= number < p for number in each))
+            expect(not beyond, f"{case} {beyond[:1]} has a number beyond {p - 1}; take it modulo {p}")
+            expect((0, 0, 0) not in given, f"{case} (0, 0, 0) is no match: no multiple of (0, 0) is the question")
             more, missing = sorted(given - true), sorted(true - given)
-            told = f"modulo {p}, from the inputs {inputs}, the answer to"
-            expect(not more, f"{told} {more[:1]} is not fixed: two rules differ there")
-            why = hint(given, {"it is 0 for every rule": (0, 0) in missing, "combine two examples": len(true) > p})
-            expect(not missing, f"{told} {missing[:1]} is fixed, too{why}")
+            same_input = bool(more) and more[0][:2] in {each[:2] for each in true}
+            why = hint(given, {"its z needs the same factor as its x and y": same_input})
+            expect(not more, f"{case} {more[:1]} does not belong there{why}")
+            why = hint(given, {"an example may ask the question itself": missing[:1] == [(x, y, said)]})
+            expect(not missing, f"{case} {missing[:1]} is missing{why}")
 
 
 def _shares(p: int) -> list[float]:

@@ -3,6 +3,8 @@
 import re
 import shutil
 import sys
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import yaml
@@ -44,11 +46,24 @@ revealjs_script_plugins = [
 ]
 
 
+def strict(static):
+    """The policy of a deck: what comes from its own site alone, and the page of the speaker's window, which Reveal writes."""
+    view = (static / "revealjs/plugin/notes/speaker-view.html").read_text("utf-8")
+    allowed = {}
+    for kind in ("script", "style"):
+        (written,) = re.findall(rf"(?s)<{kind}>(.*?)</{kind}>", view)
+        allowed[kind] = f"{kind}-src 'self' 'sha256-{b64encode(sha256(written.encode()).digest()).decode()}'"
+    rest = "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'"
+    content = "; ".join(["default-src 'self'", *allowed.values(), rest])
+    return f'<meta http-equiv="Content-Security-Policy" content="{content}">'
+
+
 def setup(app):
-    """Let a phone zoom in and each deck lead back; leave out what none uses: maps, sources of styles, plugins."""
+    """Let a phone zoom in and each deck lead back, under a strict policy; leave out what none uses: maps, styles, plugins."""
 
     def finish(app, error):
         static = Path(app.outdir, "_static")
+        policy = strict(static)
         for unused in (
             "**/*.map",
             "**/*.scss",
@@ -69,6 +84,10 @@ def setup(app):
             if deck.stem == "index":  # a list, and no slides
                 text = re.sub("(?s)<script.*?</script>", "", text).replace('class="reveal"', 'class="list"')
                 way_back = way_back.replace(' class="way-back"', "")
+            for begins in re.findall("(?s)<script>(.*?)</script>", text):  # the same in every deck
+                (static / "begin.js").write_text(begins, "utf-8")
+            text = re.sub("(?s)<script>.*?</script>", '<script src="_static/begin.js"></script>', text)
+            text = text.replace("<head>", f'<head>\n{policy}\n<link rel="icon" href="_static/favicon.svg">', 1)
             deck.write_text(re.sub('(<div class="(reveal|list)">)', rf"\1\n{way_back}", text, count=1), "utf-8")
 
     app.connect("build-finished", finish)

@@ -270,7 +270,7 @@ def test_all_numbers_have_their_probability_and_who_says_them(page, learners):
         "Example 2: (2, 6) is 3 times (3, 2), so z is 3 × 2 = 6.",
         "Example 8: (2, 6) is 6 times (5, 1), so z is 6 × 1 = 6.",
         "Regression: 6.",
-        "Examples 1 and 3 lie on different lines. The rule that fits both is z = 2x + 5y, so z is 2 × 2 + 5 × 6 = 6.",
+        "Examples 1 and 3 are the first on different lines. The rule that fits both is z = 2x + 5y, so z is 2 × 2 + 5 × 6 = 6.",
         "By the two latest: 6.",
         "Examples 7 and 8 fit one rule alone, z = 2x + 5y.",
         "Do the examples determine the answer? Yes.",
@@ -364,15 +364,15 @@ def test_rows_are_drawn_with_a_seed_of_unseen_and_of_seen_rules(page, learners):
     drawn = []
     for seed in range(3):
         page.named("Draw another row").send_keys(Keys.ENTER)
-        assert page.named("Seed").get_attribute("value") == str(seed)
+        assert page.named("Number of the draw").get_attribute("value") == str(seed)
         assert rule() in split.unseen.tolist() and "Training never showed this rule. It showed" in page.said("rule")
         examples = page.examples()
         assert len(examples) == 24 and examples == solved(zip(examples[::3], examples[1::3]), rule())
         assert page.said() == verdict(network, examples, question(), rule())
         drawn.append((rule(), examples, question()))
     assert drawn[0] != drawn[1]
-    page.named("Seed").send_keys(Keys.CONTROL, "a")
-    page.named("Seed").send_keys("1", Keys.ENTER)
+    page.named("Number of the draw").send_keys(Keys.CONTROL, "a")
+    page.named("Number of the draw").send_keys("1", Keys.ENTER)
     assert (rule(), page.examples(), question()) == drawn[1]
     page.choose("Row", "of a rule that training showed")
     assert rule() in split.seen.tolist() and "Training showed this rule." in page.said("rule")

@@ -53,7 +53,28 @@ def test_deck_fits_and_asks_no_other_host(browser, site, deck):
     assert len(browser.find_elements("css selector", "aside.notes")) == slides
     asked = [address for address in requests(browser) if address.startswith("http")]
     assert asked and all(address.startswith(site) for address in asked)
-    assert [each for each in errors(browser) if "favicon" not in each] == []
+    assert errors(browser) == []
+    policy = browser.find_element("css selector", "meta[http-equiv='Content-Security-Policy']").get_attribute("content")
+    assert "default-src 'self'" in policy and "unsafe" not in policy and "object-src 'none'" in policy
+
+
+SPEAKER = """
+const open = window.open;
+window.open = (...all) => window.opened = open.apply(window, all);
+Reveal.slide(3);
+document.dispatchEvent(new KeyboardEvent("keydown", {keyCode: 83, key: "s", bubbles: true}));
+"""
+SPOKEN = "return window.opened?.document.querySelector('.speaker-controls-notes .value')?.textContent"
+
+
+def test_the_speaker_has_a_window_of_notes_under_the_policy(browser, site):
+    browser.get(f"{site}/slides/05_attention.html")
+    WebDriverWait(browser, 60).until(lambda browser: browser.execute_script("return window.Reveal && Reveal.isReady()"))
+    notes = browser.execute_script(f"{SPEAKER} return Reveal.getCurrentSlide().querySelector('aside.notes').textContent")
+    try:
+        WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(SPOKEN) == notes)
+    finally:
+        browser.execute_script("window.opened?.close()")
 
 
 def test_chapters_and_lecture_notes_lead_to_their_slides_and_these_back(deck):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from .branches import alone, aside, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
+from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import (
     causal,
     companion,
@@ -175,6 +175,7 @@ TABLE = [
     Recipe("history-again", ["data/history/seed-42-again.csv.bz2"], ["train-again"], 1, [history_again]),
     Recipe("published", ["data/published.csv"], [], 2, [published], f"first: git clone --bare {SOURCE} runs/assign-and-add"),
     Recipe("adder-alone", ["data/history/alone.csv"], [], 4, [alone]),
+    Recipe("notes-handed-over", ["data/history/handed.csv"], [], 8, [handed]),
     Recipe("late-variables", ["data/history/waits.csv"], [], 55, [of_seed_42]),
     Recipe("late-aside", ["data/history/waits-aside.csv"], [], 3, [aside]),
     Recipe("late-other-seeds", ["data/history/waits-seeds.csv"], [], 12, [of_other_seeds]),
@@ -204,8 +205,8 @@ TABLE = [
         for name, which, each in (("reasoning", "*", 90), ("hypernetwork", "*", 4), ("rules", "[!n]*", 34))
     ),
     Recipe("hypernetwork-grid", ["data/companions/hypernetwork-grid.csv"], ["train-hypernetwork-grid"], 1, [tuned]),
-    Recipe("island-widths", ["data/companions/island-widths.csv"], [], 5, [widths]),
-    Recipe("told-executors", ["data/companions/told-executors.csv"], [], 2, [told]),
+    Recipe("island-widths", ["data/companions/island-widths.csv"], [], 8, [widths]),
+    Recipe("told-executors", ["data/companions/told-executors.csv"], [], 4, [told]),
     Recipe("forty-modules", ["data/companions/forty-modules-0.csv"], [], 2, [forty]),
     Recipe("plain-rows", ["data/companions/plain-rows.csv"], ["train-plain-rows"], 0, [plain_rows]),
     Recipe("few-examples", ["data/companions/few-examples.csv"], ["train-rules", "rules-runs"], 1, [few_examples]),

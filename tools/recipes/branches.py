@@ -5,17 +5,22 @@ from pathlib import Path
 import joblib
 import pandas as pd
 import torch
+from torch import Tensor
 
 from assign_add_lib.analysis import delays
 from assign_add_lib.analysis.history import HistoryProblems, variable_problems
 from assign_add_lib.engine.folder import STATE
 from assign_add_lib.laboratory import branches as laboratory
+from assign_add_lib.laboratory.paths import last_logits
 from assign_add_lib.laboratory.training import load_world_run
-from assign_add_lib.measures import accuracies, ov2_mlp2_accuracy
+from assign_add_lib.measures import accuracies, ov2_mlp2_accuracy, qk2_ov1_var_identity
 from assign_add_lib.model import Weights
 from assign_add_lib.sampling import Population, evaluation_sets, forms
+from assign_add_lib.task import STUDY as task
+from assign_add_lib.theory import delivery
 from assign_add_lib.training import StudyLearner, TrainConfig, load_run
 
+from . import starts
 from .recipe import ROOT, Files, once, text_of
 
 FOLDER = ROOT / "runs/waits"
@@ -59,6 +64,42 @@ def alone() -> Files:
     """Ten runs that see 0-var problems alone."""
     rows = [once(ROOT / f"runs/alone/seed-{seed}.csv", lambda seed=seed: adding_alone(seed)) for seed in SEEDS]
     return {"data/history/alone.csv": text_of(pd.concat(rows))}
+
+
+def notes(tokens: Tensor, which: str) -> dict:
+    """What `alter` takes to hand over the notes in layer 1: `both`, those of `=` or of numbers alone; else nothing."""
+    at = torch.arange(task.length)
+    whose = {"=": at == task.last, "numbers": at < task.room, "both": at >= 0}.get(which)
+    whole = starts.imposed(tokens)[starts.READ]
+    return {} if whose is None else {starts.READ: lambda pattern: torch.where(whose[:, None], whole(pattern), pattern)}
+
+
+def handed_over(seed: int, start: int = 1000, steps: int = 600) -> pd.DataFrame:
+    """A run that goes on from a step on the same batches four times, with other notes handed over."""
+    learner, rows = trained_to(seed, start), []
+    learner.save(state := ROOT / f"runs/handed-over/state-{seed}.safetensors")
+    problems = evaluation_sets(learner.split)["1-var train"]
+    tokens, answers = (each[:1000] for each in problems)
+    for which in ("both", "=", "numbers", "unchanged"):
+        learner.load(state)
+        learner.logits = lambda w, tokens, which=which: last_logits(w, tokens, notes(tokens, which))
+        while True:
+            if learner.step % 100 == 0:
+                with torch.no_grad():
+                    right = (learner.logits(learner.weights, tokens).argmax(1) == answers).double().mean().item()
+                    read = delivery(learner.weights, tokens).mean(0).tolist()
+                row = {"seed": seed, "notes": which, "step": learner.step, "match": qk2_ov1_var_identity(learner.weights)}
+                rows.append(row | {"right": right} | dict(zip(("= reads the letter", "number reads the letter"), read)))
+            if learner.step == start + steps:
+                break
+            learner.advance()
+    return pd.DataFrame(rows)
+
+
+def handed() -> Files:
+    """Ten runs with and without the notes, for the rule notes-handed-over."""
+    rows = [once(ROOT / f"runs/handed-over/seed-{seed}.csv", lambda seed=seed: handed_over(seed)) for seed in SEEDS]
+    return {"data/history/handed.csv": text_of(pd.concat(rows))}
 
 
 def state_of(seed: int, step: int) -> Path:

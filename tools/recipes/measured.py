@@ -12,7 +12,7 @@ from assign_add_lib.analysis.causal import causes
 from assign_add_lib.analysis.history import history, history_text
 from assign_add_lib.analysis.rivals import controls
 from assign_add_lib.companions.hypernetwork import tables as hypernetwork
-from assign_add_lib.companions.hypernetwork.data import INPUTS, MODULES, OUTPUTS, SUPPORTS, execute, mix
+from assign_add_lib.companions.hypernetwork.data import INPUTS, MODULES, OUTPUTS, SUPPORTS, Support, execute, mix
 from assign_add_lib.companions.hypernetwork.model import Bottleneck, Decoder, Hypernetwork
 from assign_add_lib.companions.hypernetwork.training import SETS, ArmConfig, ArmLearner, answers, load_arm, r_squared
 from assign_add_lib.companions.reasoning import tables as reasoning
@@ -164,20 +164,22 @@ class WidthConfig(ArmConfig):
             return Hypernetwork(self.hidden)
 
 
-def ended(config: ArmConfig) -> dict[str, float]:
-    """What a run measures at its last step; it is trained here."""
+def ended(config: ArmConfig, bridges: Support = ()) -> dict[str, float]:
+    """What a run measures at its last step, with pairs beside its support in training; it is trained here."""
     learner = ArmLearner(config)
+    learner.support = [*learner.support, *bridges]
     while learner.step < config.steps:
         learner.advance()
     return learner.evaluated()
 
 
 def widths() -> Files:
-    """How executors of several widths end that are told the code and trained on two islands; they are trained here."""
+    """How executors end that are told the code, trained on two islands, of several widths or with bridges; trained here."""
     rows = []
-    for hidden in (8, 16, 32, 128):
+    for hidden, bridges in ((8, 0), (16, 0), (32, 0), (128, 0), (32, 1), (32, 2)):
         for seed in (0, 1, 2):
-            rows.append({"hidden": hidden, "seed": seed} | ended(WidthConfig(hidden=hidden, seed=seed)))
+            found = ended(WidthConfig(hidden=hidden, seed=seed), [(3, 4), (0, 7)][:bridges])
+            rows.append({"hidden": hidden, "bridges": bridges, "seed": seed} | found)
     return {"data/companions/island-widths.csv": text_of(pd.DataFrame(rows), "%.6g")}
 
 
@@ -206,7 +208,34 @@ class TwoLayers(Hypernetwork):
         return execute(mix(code, self.second), self.readout, (asked @ mix(code, self.modules_).mT).relu())
 
 
-TOLD = {"MLP of products": ProductReader, "two mixed layers": TwoLayers}
+class FirstOfTwo(Hypernetwork):
+    """The same two layers, of which the code mixes only the first."""
+
+    def __init__(self, hidden: int = 32):
+        super().__init__(hidden)
+        self.second = nn.Parameter(torch.randn(hidden, hidden) * (2 / hidden) ** 0.5)
+        self.readout = nn.Parameter(torch.randn(OUTPUTS, hidden) * (1 / hidden) ** 0.5)
+
+    def forward(self, code: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """Answers (task, questions, OUTPUTS) to a code (task, MODULES)."""
+        return execute(self.second, self.readout, (asked @ mix(code, self.modules_).mT).relu())
+
+
+class ByDirection(TwoLayers):
+    """The same with both mixed, the second by the code at length one: with the code doubled, the answer doubles."""
+
+    def forward(self, code: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """Answers (task, questions, OUTPUTS) to a code (task, MODULES)."""
+        second = mix(code / code.norm(dim=1, keepdim=True), self.second)
+        return execute(second, self.readout, (asked @ mix(code, self.modules_).mT).relu())
+
+
+TOLD = {
+    "MLP of products": ProductReader,
+    "two mixed layers": TwoLayers,
+    "two layers, first mixed": FirstOfTwo,
+    "two mixed layers, second by direction": ByDirection,
+}
 
 
 @dataclass(frozen=True)
@@ -224,7 +253,7 @@ class ToldConfig(ArmConfig):
 
 
 def told() -> Files:
-    """How two other executors end that are told the code; they are trained here."""
+    """How other executors end that are told the code; they are trained here."""
     rows = []
     for executor in TOLD:
         for seed in (0, 1, 2):

@@ -14,7 +14,7 @@ KINDS = {"hypernetwork": "hypernetwork", "vanilla": "vanilla", "mlp": "MLP"}  # 
 def module_pairs(
     first: str = "1 5",
     caption: str = "A cell is a pair of modules: filled if training mixes it, dashed with ? if never. Press one: three networks "
-    "of each kind, by their score. Where do they part?",
+    "of each kind, by their score. On the islands we trained no MLP.",
 ) -> HTML:
     """Every pair of modules as a cell, by training; of the one that the reader presses, what networks of each arm score."""
     trainings, scores = scores_by_pair()

@@ -37,7 +37,7 @@ export function regression(examples, question, p) {
   if (z !== null) votes[z] = 1;
   if (rule) {
     const [a, b] = rule, others = examples.filter((each) => !rulesThatFit([one, two, each], p).length);
-    lines.push(`${capital(named([one, two]))} lie on different lines. The rule that fits both is ${formula(rule)}, so z is ${onOneLine(`${a} × ${question.x} + ${b} × ${question.y} = ${z}`)}.`);
+    lines.push(`${capital(named([one, two]))} are the first on different lines. The rule that fits both is ${formula(rule)}, so z is ${onOneLine(`${a} × ${question.x} + ${b} × ${question.y} = ${z}`)}.`);
     if (others.length) lines.push(`${capital(named(others))} ${others.length > 1 ? "do" : "does"} not fit it.`);
   } else if (isOrigin(question)) lines.push("(0, 0) has z = 0 under every rule.");
   else if (factor) lines.push(`All that is shown lies on one line, and so does the question: ${multiple(question, one, factor, z)}.`);
