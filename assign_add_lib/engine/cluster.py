@@ -66,8 +66,8 @@ def on_cluster(scheduler: str, jobs: Mapping[str, Job]) -> Iterator[tuple[str, A
     """Do jobs on the workers of the scheduler at this address; yields each one's name and what it returned, as they end.
 
     A job whose worker died is done again by another; after some deaths the error is yielded.  ValueError without the
-    package `distributed`, or where a worker lacks this one, OSError where no scheduler answers, RuntimeError where the scheduler goes away, or
-    has no worker for `PATIENCE` seconds.
+    package `distributed`, or where a worker lacks this one, OSError where no scheduler answers, RuntimeError where the
+    scheduler goes away, or has no worker for `PATIENCE` seconds.
     """
     gone = RuntimeError(f"the scheduler {scheduler} went away; run the same command again to continue")
     with _connected(scheduler) as client:

@@ -31,7 +31,8 @@ def attention(source: Run | Weights, problem: Problem | str, step: int | None = 
     """Attention patterns (layer, query, key) on one problem, and the names of its tokens.
 
     `source` is a `Run`, whose weights at `step` are used (the last where None), or a `Weights`.
-    Raises ValueError for a bad problem, an unknown step, a step asked of a `Weights`, several heads, or attention that is not finite.
+    Raises ValueError for a bad problem, an unknown step, a step asked of a `Weights`, several heads, or
+    attention that is not finite.
     """
     if isinstance(problem, str):
         problem = Problem.parse(problem, source.task)
@@ -62,7 +63,8 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
     for layer, (pattern, axes) in enumerate(zip(patterns, panels[:, 0]), start=1):
         future = torch.ones_like(pattern).triu(1).bool()
         axes.set_facecolor("0.9")
-        axes.imshow(pattern.masked_fill(future, torch.nan).float().numpy(), cmap="Blues", vmin=0, vmax=2)  # pale below the numbers
+        shown = pattern.masked_fill(future, torch.nan).float().numpy()
+        axes.imshow(shown, cmap="Blues", vmin=0, vmax=2)  # pale below the numbers
         for query, key in ((~future) & (pattern >= annotate_above)).nonzero().tolist():
             axes.text(key, query, f"{100 * pattern[query, key]:.0f}", ha="center", va="center")
         axes.set(title=f"layer {layer}", xlabel="key (token that is read)", ylabel="query (token that reads)")

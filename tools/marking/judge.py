@@ -159,6 +159,5 @@ def changed_checks(chapter: Chapter, cells: list) -> list[str]:
         return []  # not our assignment, but the chapter itself
     sources = {cell.source.strip() for cell in cells}
     lost = [each for each in chapter.exercises if each.check and f"checks.{each.check}({each.function})" not in sources]
-    return [
-        f"the cell of the check of {each.number} {'was changed' if f'{each.key}-check' in keys else 'is missing'}" for each in lost
-    ]
+    said = {True: "was changed", False: "is missing"}
+    return [f"the cell of the check of {each.number} {said[f'{each.key}-check' in keys]}" for each in lost]
