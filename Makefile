@@ -49,8 +49,9 @@ oldest newest:
 	.venv-$@/bin/pip install $(PIP) uv
 	rm -rf _build/wheel
 	.venv-$@/bin/uv build --quiet --wheel --out-dir _build/wheel
-	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python --resolution $(RESOLUTION) --reinstall-package assign-add-lib \
-	  "assign-add-lib[cluster,test] @ file://$$(ls $(CURDIR)/_build/wheel/*.whl)"
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python --resolution $(RESOLUTION) \
+	  -r pyproject.toml --extra cluster --extra test
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python --no-deps --reinstall _build/wheel/*.whl
 	.venv-$@/bin/pytest tests --ignore tests/book -n $(WORKERS) --dist loadfile
 
 train: $(READY)

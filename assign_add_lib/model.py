@@ -110,7 +110,8 @@ class Weights:
         """The same network as a TransformerLens 4 bridge, whose `blocks[0]` is our layer 1.
 
         What this network lacks, all biases and the MLPs but the last, is there as zeros, and frozen: so the bridge may be
-        trained, and `from_transformer_lens` reads it back.
+        trained, and `from_transformer_lens` reads it back.  Its hooks bear the names of our sites, but two do less:
+        `hook_attn_scores` holds the pattern and cannot be altered, and `hook_resid_mid` alters what the MLP reads alone.
         """
         from transformer_lens import TransformerBridge
         from transformer_lens.config import TransformerBridgeConfig
@@ -129,6 +130,7 @@ class Weights:
             normalization_type=None,
         )
         bridge = TransformerBridge.boot_native(config).to(self.W_E.dtype, print_details=False)
+        bridge.set_use_hook_mlp_in(True)
         ours = self._lens_state()
         for name, theirs in bridge.state_dict(keep_vars=True).items():
             theirs.data.copy_(ours.get(name, torch.zeros_like(theirs)))
@@ -232,7 +234,9 @@ class Pass(NamedTuple):
         return self.logits.argmax(1)
 
     def __getitem__(self, site: str) -> Tensor:
-        """What a site held, as `run` tells its shape."""
+        """What a site held, as `run` tells its shape; KeyError where it was not kept."""
+        if site not in self.sites:
+            raise KeyError(f"this pass did not keep {site}: name it in `keep`; it holds {', '.join(self.sites)}")
         return self.sites[site]
 
     def attention(self, layer: int) -> Tensor:
@@ -257,7 +261,7 @@ def run(
     weights: Weights,
     tokens: Tensor,
     alter: Alter | None = None,
-    keep: Iterable[str] = (),
+    keep: str | Iterable[str] = (),
     whole: bool = False,
     after: Pass | None = None,
 ) -> Pass:
@@ -277,7 +281,8 @@ def run(
     >>> silent.answers.shape, silent["blocks.1.attn.hook_pattern"].shape
     (torch.Size([1]), torch.Size([1, 1, 1, 16]))
     """
-    alter, sites, named = alter or {}, {}, {*(alter or {}), *keep}
+    alter, sites = alter or {}, {}
+    named = {*alter, *([keep] if isinstance(keep, str) else keep)}
 
     def at(name: str, value: Tensor) -> Tensor:
         sites[name] = alter[name](value) if name in alter else value

@@ -7,7 +7,7 @@ import pytest
 import torch
 from small import held, line
 
-from assign_add_lib.model import Weights
+from assign_add_lib.model import Weights, weight_shapes
 from assign_add_lib.task import Problem, Task
 from assign_add_lib.training import Run, load_run
 from assign_add_lib.views import attention as views
@@ -50,10 +50,21 @@ def test_other_task_than_the_study():
     assert patterns.shape == (2, 10, 10) and names[-4:] == ["+", "a", "b", "="]
 
 
+def small(layers, heads=None):
+    """Weights of the study's task with so many layers and heads."""
+    return Weights.drawn(weight_shapes(90, 16, 59, 8, 4, 8, layers, heads), seed=0)
+
+
+def test_a_network_of_one_layer_and_short_numbers_is_shown(static):
+    output = views.attention_view(small(1).to(torch.bfloat16), TEXT).data
+    assert len(held(output)["attention"]) == 1
+
+
 def test_errors_say_what_is_wrong():
     for words, call in (
         ("never assigned", lambda: views.attention_view(TwoSteps(), "c=1, b+19=?")),
         ("weights of a single step", lambda: views.attention(Weights.init(), TEXT, step=3)),
+        ("one head a layer, and this network has 2", lambda: views.attention_view(small(2, 2), TEXT)),
         ("at least one step", lambda: step_slider(line, [], "caption", "alt")),
         ("30000", lambda: views.attention_view(load_run("seed-42"), TEXT, step=7)),
     ):

@@ -25,6 +25,13 @@ def test_a_cluster_without_workers_is_not_waited_for_without_end(tmp_path, monke
             tiny_sweep(tmp_path, backend="dask", scheduler=place.scheduler_address)
 
 
+def test_a_worker_without_the_package_is_named_before_it_gets_a_job(tmp_path, monkeypatch, no_training):
+    monkeypatch.setitem(sys.modules, "assign_add_lib.engine.sweep", None)
+    with LocalCluster(n_workers=1, threads_per_worker=1, **LOCAL) as place:
+        with pytest.raises(ValueError, match=f"the worker {next(iter(place.scheduler.workers))} cannot import this package: "):
+            tiny_sweep(tmp_path, backend="dask", scheduler=place.scheduler_address)
+
+
 def test_a_job_ends_when_its_sweep_gives_it_up(tmp_path):
     """The job says that it has begun; then the sweep ends, and so must the job, which else would go on for ever."""
     begun, ended = tmp_path / "begun", tmp_path / "ended"

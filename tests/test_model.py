@@ -60,7 +60,7 @@ def test_an_altered_site_does_what_the_hook_of_its_name_does(altered):
     weights, tokens, bridge = altered
     last, plain = weights.n_layers - 1, run(weights, tokens).logits
     for site in site_names(weights.n_layers):
-        hook, act, alter = site.replace("hook_mlp_in", "hook_resid_mid"), changed, {site: changed}
+        hook, act, alter = site, changed, {site: changed}
         if site.endswith("hook_attn_scores"):  # whose edits the bridge discards: the same on the pattern
             hook, alter = site.replace("attn_scores", "pattern"), {site: lambda held: changed(held.log_softmax(-1))}
             act = lambda held: changed(held.log()).nan_to_num(0, neginf=-math.inf).softmax(-1)  # noqa: E731
@@ -89,7 +89,7 @@ def test_sites_hold_what_arises_there(altered):
         assert tuple(seen.sites) == names
         same(seen.logits, logits[:, -1], "logits")
         for name in names:
-            theirs = cache[name.replace("hook_mlp_in", "hook_resid_mid")]
+            theirs = cache[name]
             if name.endswith("scores"):  # the bridge's hook for them holds the pattern
                 q, k = (cache[name.replace("attn_scores", part)] for part in "qk")
                 theirs = torch.einsum("bqhd, bkhd -> bhqk", q, k) / math.sqrt(q.shape[-1])
@@ -119,6 +119,14 @@ def test_a_name_that_is_no_site_is_told():
     for wrong in ({"alter": {"blocks.2.hook_attn_out": changed}}, {"keep": ["hook_pattern"]}):
         with pytest.raises(ValueError, match="no site is called .*the sites are hook_embed"):
             run(weights, problems(weights.task, 2).tokens, **wrong)
+
+
+def test_a_site_is_kept_by_its_name_alone_and_one_that_was_not_is_told():
+    weights = Weights.init(Task(5, 3, 8), d_model=8, d_mlp=8)
+    held = run(weights, problems(weights.task, 2).tokens, keep="blocks.0.attn.hook_q")
+    assert held["blocks.0.attn.hook_q"].shape == (2, 8, 1, 8)
+    with pytest.raises(KeyError, match="did not keep blocks.0.attn.hook_v: name it"):
+        held["blocks.0.attn.hook_v"]
 
 
 def test_weights_trained_in_transformer_lens_come_back(altered):

@@ -1,4 +1,7 @@
-"""Make each chapter's notebook anew from its text twin, run it, and keep nothing that differs from run to run."""
+"""Make each chapter's notebook anew from its text twin, run it, and write both as Jupyter would save them.
+
+Nothing is kept that differs from run to run.
+"""
 
 import base64
 import io
@@ -10,6 +13,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 from executed import record
+from jupytext.config import load_jupytext_config
 from nbclient import NotebookClient
 from PIL import Image
 
@@ -47,7 +51,8 @@ if __name__ == "__main__":
     for path in map(Path, sys.argv[1:]):
         target, start = path.with_suffix(".ipynb"), time.monotonic()
         before = nbformat.read(target, 4) if target.exists() else None
+        jupytext.write(jupytext.read(path), path, fmt="md:myst", config=load_jupytext_config(str(path)))
         notebook = execute(path)
         record(notebook, time.monotonic() - start, before)
-        nbformat.write(notebook, target)
+        jupytext.write(notebook, target)
         print("executed", path)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import jupytext
 import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +47,8 @@ def measure(text: str) -> Measure:
     """What there is to read on a page, given as a text twin."""
     text = re.sub(r"\A---.*?\n---\n", "", text, flags=re.DOTALL)
     cells = CELL.findall(text)
-    captions = [caption for cell in cells for caption in re.findall(r'caption: "(.*?)"', cell, re.DOTALL)]
+    about = [cell.metadata.get("mystnb", {}) for cell in jupytext.reads(text, "md:myst").cells]
+    captions = [each["figure"]["caption"] for each in about if "figure" in each]
     prose = re.split(r"(?m)^## (?:Quiz|Exercises)", re.sub(r"(?s)```\{code-cell\}.*?\n```", "", text))[0]
     prose = "\n\n".join([prose, *captions])
     drawn = prose.count("```{figure}")

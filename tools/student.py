@@ -57,4 +57,5 @@ if __name__ == "__main__":
         path = FOLDER / book.files[page]
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(plain_notebook, path)
+    (FOLDER / "jupytext.toml").touch()  # else Jupyter would write a text beside each, as beside the chapters
     print("The notebooks without solutions are in", FOLDER)

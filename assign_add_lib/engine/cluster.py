@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from threading import Event
 from time import monotonic
 from typing import Any
@@ -53,15 +54,24 @@ def _workers(client) -> int | None:
         return None
 
 
+def _check_workers(client) -> None:
+    """ValueError where a worker cannot import what a sweep needs, which would end it at each job that it gets."""
+    with suppress(OSError):  # a scheduler that has gone away is told of later
+        for worker, found in client.run(import_module, f"{__package__}.sweep", on_error="return").items():
+            if isinstance(found, ImportError):
+                raise ValueError(f"the worker {worker} cannot import this package: {found}")
+
+
 def on_cluster(scheduler: str, jobs: Mapping[str, Job]) -> Iterator[tuple[str, Any]]:
     """Do jobs on the workers of the scheduler at this address; yields each one's name and what it returned, as they end.
 
-    A job whose worker died is done again by another; after some deaths the error is yielded.  ValueError
-    without the package `distributed`, OSError where no scheduler answers, RuntimeError where the scheduler goes away, or
-    has no worker for `PATIENCE` seconds.
+    A job whose worker died is done again by another; after some deaths the error is yielded.  ValueError without the
+    package `distributed`, or where a worker lacks this one, OSError where no scheduler answers, RuntimeError where the
+    scheduler goes away, or has no worker for `PATIENCE` seconds.
     """
     gone = RuntimeError(f"the scheduler {scheduler} went away; run the same command again to continue")
     with _connected(scheduler) as client:
+        _check_workers(client)
         names, ended = {client.submit(_do, job, pure=False): name for name, job in jobs.items()}, Event()
         for future in names:
             future.add_done_callback(lambda _: ended.set())

@@ -31,7 +31,8 @@ def attention(source: Run | Weights, problem: Problem | str, step: int | None = 
     """Attention patterns (layer, query, key) on one problem, and the names of its tokens.
 
     `source` is a `Run`, whose weights at `step` are used (the last where None), or a `Weights`.
-    Raises ValueError for a bad problem, an unknown step, a step asked of a `Weights`, or attention that is not finite.
+    Raises ValueError for a bad problem, an unknown step, a step asked of a `Weights`, several heads, or
+    attention that is not finite.
     """
     if isinstance(problem, str):
         problem = Problem.parse(problem, source.task)
@@ -41,6 +42,8 @@ def attention(source: Run | Weights, problem: Problem | str, step: int | None = 
         source = source.weights(step)
     elif step is not None:
         raise ValueError(f"step {step}: these are the weights of a single step; pass the run they come from")
+    if (heads := source.by_head("W_Q").shape[1]) > 1:
+        raise ValueError(f"attention is shown for one head a layer, and this network has {heads}")
     tokens = problem.tokens()
     with torch.no_grad():
         patterns = trace(source, tokens[None]).pattern[0]
@@ -54,12 +57,14 @@ def attention_figure(patterns: Tensor, names: Sequence[str], annotate_above: flo
 
     A weight of `annotate_above` or more also stands in its cell, in percent; what a query may not read is grey.
     """
-    figure, panels = plt.subplots(len(patterns), 1, figsize=(4, 3.9 * len(patterns)), layout="constrained")
+    size = 4, 3.9 * len(patterns)
+    figure, panels = plt.subplots(len(patterns), figsize=size, layout="constrained", squeeze=False)
     plt.close(figure)  # a notebook shows it because the cell returns it, and only once
-    for layer, (pattern, axes) in enumerate(zip(patterns, panels), start=1):
+    for layer, (pattern, axes) in enumerate(zip(patterns, panels[:, 0]), start=1):
         future = torch.ones_like(pattern).triu(1).bool()
         axes.set_facecolor("0.9")
-        axes.imshow(pattern.masked_fill(future, torch.nan).numpy(), cmap="Blues", vmin=0, vmax=2)  # pale below the numbers
+        shown = pattern.masked_fill(future, torch.nan).float().numpy()
+        axes.imshow(shown, cmap="Blues", vmin=0, vmax=2)  # pale below the numbers
         for query, key in ((~future) & (pattern >= annotate_above)).nonzero().tolist():
             axes.text(key, query, f"{100 * pattern[query, key]:.0f}", ha="center", va="center")
         axes.set(title=f"layer {layer}", xlabel="key (token that is read)", ylabel="query (token that reads)")

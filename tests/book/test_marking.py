@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 
 import nbformat
@@ -192,6 +193,7 @@ DAMAGED = {  # of files that are no proper notebook of ours: the same
     "from-colab": ("1111", ""),
     "from-colab-bare": ("1111", ""),
     "odd-metadata": ("1111", ""),
+    "turned-cells": ("1111", "SyntaxError"),
     "many-cells": ("", "more than 2000 cells"),
 }
 MARKED = ("good", "partly", "exits", "surrogates")  # of the cases above, those that are marked beside them
@@ -237,6 +239,7 @@ def rows(folder):
 def damaged(release):
     """What the files of DAMAGED hold; one is without our metadata, as if it had gone through other tools."""
     lost, changed, bare, odd = (solved(release, **answers) for answers in ({}, BLANK, {}, {}))
+    turned = json.loads(nbformat.writes(solved(release, words="It is 0.656.")))
     text = nbformat.writes(lost)
     lost.cells = [cell for cell in lost.cells if not cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith("2-check")]
     for cell in changed.cells:
@@ -245,10 +248,17 @@ def damaged(release):
     for cell in bare.cells:
         cell.metadata = nbformat.NotebookNode()
         del cell["id"]
-    for cell in odd.cells:
-        cell.metadata, cell.source = {"nbgrader": 5}, cell.source + "\n# \ud800"
+    for cell, about in zip(odd.cells, cycle([{"nbgrader": 5}, {"nbgrader": None, "tags": None}, {"tags": [1]}, None])):
+        cell.metadata, cell.source = about, cell.source + "\n# \ud800"
+    for cell in turned["cells"]:  # checks into text, with the output of code; words into code; some data lost
+        key = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
+        if key.endswith("-check"):
+            cell |= {"cell_type": "markdown", "metadata": {}}
+        elif key.endswith("-words"):
+            cell |= {"cell_type": "code", "outputs": [], "execution_count": None}
     return {
         "odd-metadata.ipynb": json.dumps(odd),
+        "turned-cells.ipynb": json.dumps(turned),
         "many-cells.ipynb": json.dumps({**lost, "cells": 2001 * lost.cells[:1]}),
         "cut-off.ipynb": text[: len(text) // 2],
         "not-a-notebook.ipynb": '{"cells": 5}',
@@ -287,7 +297,7 @@ def test_row(marked, name):
     *_, wanted, reason = CASES.get(name) or DAMAGED.get(name) or ("1111", "")
     row = marked[0][name]
     assert points(row) == wanted and row["chapter"] == ("01_task" if wanted else ""), row["reason"]
-    assert reason in row["reason"]
+    assert reason in row["reason"] and ("is missing" in reason or "is missing" not in row["reason"])
     assert wanted or row["total"] == "0"
     for place, point in enumerate(wanted, start=1):  # each lost point has its reason
         lost = [each for each in row["reason"].split("; ") if each.startswith(f"1.{place}: ") and "written" not in each]

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from copy import deepcopy
 from statistics import median
 
 import jupytext
@@ -9,6 +10,7 @@ import nbformat
 import pytest
 from browsing import ROOT
 from first_cell import first_cell
+from jupytext.config import load_jupytext_config
 from minutes import measure, stated
 from student import without_solutions
 
@@ -59,11 +61,13 @@ def test_every_page_is_a_pair_in_the_table_of_contents(folder, twins):
     assert re.findall(rf"file: {folder}/(\w+)", (ROOT / "_toc.yml").read_text("utf-8")) == stems
 
 
-def test_pair_is_in_step(twin, notebook):
-    def cells(notebook):
-        return [(c.cell_type, c.source, tags(c), c.metadata.get("mystnb", {})) for c in notebook.cells]
-
-    assert cells(notebook) == cells(jupytext.read(twin))
+def test_pair_is_in_step_and_as_jupyter_saves_it(twin, notebook):
+    """So a word that is changed in Jupyter changes one line of the text."""
+    config = load_jupytext_config(str(twin))
+    saved = jupytext.writes(deepcopy(notebook), "md:myst", config=config)
+    assert saved.splitlines() == twin.read_text("utf-8").splitlines(), f"run jupytext --to md:myst on {name_of(twin)}.md"
+    assert [cell.source for cell in notebook.cells] == [cell.source for cell in jupytext.read(twin).cells]
+    assert jupytext.writes(notebook, "ipynb") + "\n" == twin.with_suffix(".ipynb").read_text("utf-8")
 
 
 def test_cells_ran_in_order(code):

@@ -113,7 +113,11 @@ def test_worlds_fall_where_the_shipped_table_has_them(browser, moving):
         assert [each >= 100 * world["level"] for each in shown] == [each >= world["level"] for each in world["seeds"]]
         off = abs(90 - 100 * sorted(world["seeds"])[1])
         assert ("Well foreseen" in verdict(browser)) == (off <= 5)
-        assert f"Verdict: {world['verdict']}. {world['why']}".strip() in texts(browser, ".meant")[0]
+        assert texts(browser, ".meant p") == [
+            f"We had written: {world['statement']}".replace("`", ""),
+            f"Our reason: {world['reason']} The rival: {world['rival']}".replace("`", ""),
+            f"Verdict: {world['verdict']}. {world['why']}".replace("`", ""),
+        ]
         if world is not worlds[-1]:
             press(browser, "Next question")
     offs = [abs(90 - 100 * sorted(each["seeds"])[1]) for each in worlds]

@@ -154,14 +154,10 @@ def _functions(source: str) -> dict[str, str]:
 
 def changed_checks(chapter: Chapter, cells: list) -> list[str]:
     """Whether the locked cells are there, and as they were; they are not run, so this is for the lecturer's eye."""
-    found = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source.strip() for cell in cells}
-    if not any(found.keys()):
+    keys = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells}
+    if not any(keys):
         return []  # not our assignment, but the chapter itself
-    remarks = []
-    for each in chapter.exercises:
-        source = found.get(f"{each.key}-check")
-        if each.check and source is None:
-            remarks.append(f"the cell of the check of {each.number} is missing")
-        elif each.check and source != f"checks.{each.check}({each.function})":
-            remarks.append(f"the cell of the check of {each.number} was changed")
-    return remarks
+    sources = {cell.source.strip() for cell in cells}
+    lost = [each for each in chapter.exercises if each.check and f"checks.{each.check}({each.function})" not in sources]
+    said = {True: "was changed", False: "is missing"}
+    return [f"the cell of the check of {each.number} {said[f'{each.key}-check' in keys]}" for each in lost]

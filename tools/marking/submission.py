@@ -13,10 +13,11 @@ import nbformat
 
 from assign_add_lib.engine.cli import one_line
 
-from .assignments import WORDS, Chapter, Exercise, tags
+from .assignments import WORDS, Chapter, Exercise
 
 LARGEST = 50 * 2**20  # bytes of a file
 MOST_CELLS, MOST_TEXT = 2000, 10**6  # cells, and letters in all of them
+BARE = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}}
 MOST_NAME = 120  # bytes of a student's name, so that files may be named by it
 DEFINED = re.compile(r"^def (\w+)", re.MULTILINE)
 # How Moodle names the folder of a student, or the file, and Canvas the file.
@@ -50,9 +51,7 @@ def words_cell(cells, exercise: Exercise):
     """The cell in which words for an exercise are looked for, by its hidden data or its first line; none where it is missing."""
     for cell in cells:
         key = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if cell.cell_type == "markdown" and (
-            key == f"{exercise.key}-words" or cell.source.startswith(WORDS.format(number=exercise.number))
-        ):
+        if key == f"{exercise.key}-words" or cell.source.startswith(WORDS.format(number=exercise.number)):
             return cell
     return None
 
@@ -149,19 +148,29 @@ def cells(content: bytes) -> list:
         if len(written.get("cells", ())) > MOST_CELLS:
             raise ValueError(f"more than {MOST_CELLS} cells")
         text = json.dumps(written, ensure_ascii=False).encode(errors="replace").decode()  # halves of letters are none
-        notebook = nbformat.reads(text, as_version=4)
-        nbformat.validator.normalize(notebook)
+        notebook = nbformat.convert(nbformat.from_dict({"metadata": {}, **json.loads(text)}), 4)
+        notebook = nbformat.from_dict(BARE | {"cells": list(map(plain, notebook.cells))})
         nbformat.validate(notebook)
         if sum(len(cell.source) for cell in notebook.cells) > MOST_TEXT:
             raise ValueError(f"cells of more than {MOST_TEXT} letters")
     except Exception as error:
         raise ValueError(f"the file is damaged: it is no notebook ({one_line(error, 80)})") from None
-    for cell in notebook.cells:  # of what else may stand there nothing is known
-        about = cell.metadata.get("nbgrader")
-        key = about.get("grade_id") if isinstance(about, dict) else None
-        known = {"grade_id": key if isinstance(key, str) else None}
-        cell.metadata = nbformat.from_dict({"tags": list(tags(cell)), "nbgrader": known})
     return notebook.cells
+
+
+def plain(cell: dict) -> dict:
+    """A cell as it was written, with what is read here: of what else tools leave in it, or lose, nothing is known."""
+    about = mapping(cell.get("metadata"))
+    tags, key = about.get("tags"), mapping(about.get("nbgrader")).get("grade_id")
+    tags = [each for each in tags if isinstance(each, str)] if isinstance(tags, list) else []
+    known = {"tags": tags, "nbgrader": {"grade_id": key if isinstance(key, str) else None}}
+    source = "".join(cell["source"]) if isinstance(cell["source"], list) else cell["source"]
+    ran = {"execution_count": None, "outputs": []} if cell["cell_type"] == "code" else {}
+    return {"cell_type": cell["cell_type"], "source": source, "metadata": known, **ran}
+
+
+def mapping(value) -> dict:
+    return value if isinstance(value, dict) else {}
 
 
 def chapter_of(cells, chapters: dict[str, Chapter]) -> Chapter | None:

@@ -53,10 +53,8 @@ WORDS = {  # what a reader of the chapters calls what a row names; each is a pat
 def claim_board(
     chosen: str = "no position table",
     alone: bool = False,
-    caption: str = "A row is a claim, a mark a run: a dot where it holds, a cross where not. Grey: its number was known when "
-    "the level was set, in most rows ours alone, in those about interchange two more. Blank: no weights kept from that time; "
-    "with one run to ask, a claim is held once or failed once. Nothing: no second jump to measure, counted as a cross. F5a is "
-    "Figure 5a of the study.",
+    caption: str = "A mark is a run: a dot where the claim holds, a cross where not. Grey: its number was known when the level "
+    "was set. Blank: no weights from that time. The word nothing: no second jump, so a cross.",
 ) -> HTML:
     """The claims about runs as rows of ten marks, by verdict; of the chosen one, or of this `alone`, the values and a level."""
     claims = rows()

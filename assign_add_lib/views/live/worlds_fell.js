@@ -1,5 +1,5 @@
 // <worlds-fell>: worlds and what was measured in them, one after the other: say what trained networks will do, then see where they fell.
-// It holds [{world, given, asked, statement, rule, level, least, untrained, seeds, verdict, why}, …]; shares from 0 to 1.
+// It holds [{world, given, asked, statement, rule, level, least, untrained, seeds, verdict, reason, rival, why}, …]; shares from 0 to 1.
 import { draw, make, slider } from "./elements.js";
 import { Explorable } from "./explorable.js";
 
@@ -30,7 +30,7 @@ class WorldsFell extends Explorable {
     this.guess = slider("you say", { least: 0, most: 100, value: 50, says: (each) => `${each} %` }, (each) => this.#draw(each / 100));
     this.view.replaceChildren(
       part("question", "p", { class: "question" }), make("div", { class: "controls" }, this.guess.root, (this.reveal = button("Reveal", () => this.#tell()))),
-      part("picture", "div", { class: "fallen" }), part("key", "p", { class: "caption" }), part("verdict", "p", { class: "verdict", role: "status" }), part("meant", "p", { class: "meant" }),
+      part("picture", "div", { class: "fallen" }), part("key", "p", { class: "caption" }), part("verdict", "p", { class: "verdict", role: "status" }), part("meant", "div", { class: "meant" }),
       part("onward", "div", { class: "controls" }, (this.next = button("Next question", () => this.#ask(this.at + 1))), (this.again = button("Start again", () => this.#begin())), part("score", "span")));
     this.#begin();
   }
@@ -75,12 +75,13 @@ class WorldsFell extends Explorable {
 
   /** What came out, once the reader has said a share; after the last question, how near all were. */
   #say() {
-    const { seeds, statement, rule, verdict, level, why } = this.worlds[this.at], told = this.#told.get(this.at), known = told !== undefined, many = this.worlds.length;
+    const { seeds, statement, rule, verdict, level, reason, rival, why } = this.worlds[this.at], told = this.#told.get(this.at), known = told !== undefined, many = this.worlds.length;
     const off = known ? Math.abs(told - middle(seeds)) : 0, all = [...this.#told].map(([at, each]) => Math.abs(each - middle(this.worlds[at].seeds)));
     const mean = `${Math.round((100 * all.reduce((sum, each) => sum + each, 0)) / all.length)} points`, last = all.length === many;
     this.verdict.textContent = known ? `Three networks: ${seeds.map(beside(level)).join(", ")}. ${off <= NEAR ? "Well foreseen" : `You were ${Math.round(100 * off)} points from the one in the middle`}.` : "";
     this.key.textContent = known ? `Dots: trained networks. Tick: an untrained one. Shaded: predicted, ${rule}.` : "";
-    this.meant.replaceChildren(...marked(known ? `We had written: ${statement} Verdict: ${verdict}. ${why}`.trim() : ""));
+    const meant = [`We had written: ${statement}`, `Our reason: ${reason} The rival: ${rival}`, `Verdict: ${verdict}. ${why}`];
+    this.meant.replaceChildren(...(known ? meant.map((each) => make("p", {}, ...marked(each))) : []));
     this.onward.hidden = !known;
     this.next.hidden = last;
     this.again.hidden = !last;
