@@ -515,8 +515,25 @@ def test_below_an_exercise_stands_what_is_the_students(name):
     cells = assignment(nbformat.read(book.root / book.files[page], 4), page, book).cells
     for number in (each.number for each in all_chapters()[name].exercises):
         start = next(place for place, cell in enumerate(cells) if f"### Exercise {number}:" in cell.source)
-        below = itertools.takewhile(lambda cell: not cell.source.startswith("#"), cells[start + 1 :])
+        below = itertools.takewhile(lambda cell: cell.cell_type == "code" or cell.source[0] != "#", cells[start + 1 :])
         assert [cell.id for cell in below] == [f"exercise-{number.replace('.', '-')}{part}" for part in ("", "-check", "-words")]
+
+
+def test_a_chapter_finds_pytorch_as_it_comes():
+    """Whatever another has switched off."""
+    with torch.enable_grad():
+        for line in ("torch.set_grad_enabled(False)", "assert torch.is_grad_enabled()"):
+            judge.prepare(dataclasses.replace(FIRST, code=(f"import torch\n{line}",)))
+
+
+def test_a_chapter_that_cannot_be_run_costs_no_other_its_marks(release, laid_out, tmp_path):
+    folder, second = laid_out(tmp_path / "week"), Chapter.read(FOLDER / "02_model.md")
+    nbformat.write(solved(release), folder / "ann.ipynb")
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[new_code_cell(f"def {second.exercises[0].function}(*_): ...")]), folder / "bob.ipynb"
+    )
+    mark(folder, LIMITS, {"02_model": dataclasses.replace(second, code=("1 / 0",)), **QUICK})
+    assert points(rows(folder)["ann"]) == "1111" and "ZeroDivisionError" in rows(folder)["bob"]["reason"]
 
 
 def test_what_was_handed_out_is_marked_as_it_is(tmp_path):

@@ -246,7 +246,8 @@ def test_answers_are_folded(page):
         if solution and cell.cell_type == "code":
             assert cell.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
     for cell, below in zip(made(page, "student").cells, made(page, "student").cells[1:]):
-        assert "exercise" not in cell.metadata.get("tags", []) or below.source.startswith("#")
+        if "exercise" in cell.metadata.get("tags", []):
+            assert below.cell_type == "markdown" and below.source.startswith("#")
     cells = sources()[page].cells
     for solution, below in zip(cells, cells[1:]):
         if "solution" in solution.metadata.get("tags", []) and below.cell_type == "markdown":

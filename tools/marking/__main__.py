@@ -66,8 +66,12 @@ class Marker:
         of = {"sha256": submission.sha256, "exercises": [each.number for each in chapter.exercises]}
         verdicts = earlier(kept, of)
         if verdicts is None or not self.course.has(submission.chapter.name):
-            self._prepare(submission.chapter)
+            if not self.course.has(chapter.name):
+                make_assignment(self.course, Book(), chapter.name)
             try:
+                if self.chapter is not chapter:
+                    print(f"running the cells of {chapter.name} once")
+                    self.shell, self.chapter = prepare(chapter), chapter
                 verdicts = judge(self.shell, chapter, submission.cells, int(submission.sha256[:8], 16), self.limits)
                 self.course.grade(submission, verdicts)
             except Exception as error:  # none of ours is known, but one notebook must not keep the others from their marks
@@ -75,13 +79,6 @@ class Marker:
                 return Verdicts()
             write_json(kept, of | asdict(verdicts))
         return verdicts
-
-    def _prepare(self, chapter: Chapter) -> None:
-        if self.chapter is not chapter:
-            if not self.course.has(chapter.name):
-                make_assignment(self.course, Book(), chapter.name)
-            print(f"running the cells of {chapter.name} once")
-            self.shell, self.chapter = prepare(chapter), chapter
 
 
 def earlier(kept: Path, of: dict) -> Verdicts | None:

@@ -50,6 +50,7 @@ def prepare(chapter: Chapter):
     from traitlets.config import Config
 
     torch.set_num_threads(1)  # a process with threads must not be forked
+    torch.set_grad_enabled(True)  # another chapter may have switched it off
     for name in checks.__all__:  # what a notebook replaces is told by what stood there before
         getattr(checks, name)
     config = Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"})
