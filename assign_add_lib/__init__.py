@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .training import TrainConfig, load_run, train
 
 __all__ = ["Problem", "Split", "Task", "TrainConfig", "Weights", "forward", "last_logits", "load_run", "run", "train"]
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _HOMES = {"circuits": ("last_logits",), "model": ("Weights", "forward", "run"), "task": ("Problem", "Split", "Task")}
 _HOMES["training"] = ("TrainConfig", "load_run", "train")
