@@ -14,13 +14,15 @@ from recipes import beginnings, branches, rounds, runs
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
+from recipes.uneven import READINGS
 
 from assign_add_lib.__main__ import main
-from assign_add_lib.analysis import delays
+from assign_add_lib.analysis import delays, uneven
 from assign_add_lib.engine import cli
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.engine.sweep import grid
 from assign_add_lib.systems import SYSTEMS
+from assign_add_lib.training import load_run
 
 
 def trained(name, monkeypatch):
@@ -158,6 +160,14 @@ def test_a_live_run_of_the_shipped_table_trained_again():
     found, shipped = pd.Series(beginnings.live(42, [200])[0]), shipped_row("history/beginning.csv", seed=42, step=200)
     assert list(found.index[2:]) == list(shipped.index)
     assert ((found[2:] - shipped).abs() <= [1, 4, 1e-3, 0.3, 4, 1e-3]).all()
+
+
+def test_a_module_of_the_shipped_table_trained_again():
+    run = load_run("seed-42")
+    found = uneven.tally(uneven.module_trained_on(run, 2500, READINGS["unevenly"]), run.split)
+    shipped = shipped_row("history/readings.csv", run="seed-42", reading="unevenly").filter(like="wrong")
+    assert [*shipped.index] == [name for name in found if name.endswith("wrong")]
+    assert all(abs(found[name] - value) <= 1 for name, value in shipped.items())
 
 
 def test_a_row_of_what_heads_are_told_and_of_last_rounds_measured_again():

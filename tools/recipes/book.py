@@ -25,7 +25,7 @@ from .recipe import Recipe
 from .rounds import last_rounds, told_heads
 from .runs import metrics, seeds, ship, sweeps
 from .theory import theorem
-from .uneven import doubles, module
+from .uneven import doubles, module, readings
 
 SHARES = "0.06,0.1,0.15,0.19,0.22,0.25,0.28,0.31,0.34,0.37"
 MORE_SHARES = "0.4,0.46,0.5,0.55,0.62,0.78,0.85,0.92,0.99"
@@ -173,6 +173,7 @@ TABLE = [
     Recipe("small-adders", ["data/history/small-adders.csv"], [], 1, [small_adders]),
     Recipe("beginning", ["data/history/beginning.csv"], [], 1, [beginning]),
     Recipe("doubles", ["data/history/doubles.csv"], ["runs"], 6, [doubles]),
+    Recipe("readings", ["data/history/readings.csv"], ["runs"], 1, [readings]),
     Recipe("module", ["data/history/module.csv"], ["runs"], 1, [module]),
     Recipe("causes", ["data/causes.csv"], ["runs"], 7, [causal]),
     Recipe(
