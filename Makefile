@@ -14,6 +14,9 @@ export ASSIGN_ADD_RENDER = static
 export PYTHONHASHSEED = 0
 # Modules are kept compiled, or every process would compile PyTorch anew: 9 s of a processor each.
 unexport PYTHONDONTWRITEBYTECODE
+# The C library keeps large tensors' memory for the next ones, or the system would clear it anew each time.
+export MALLOC_MMAP_MAX_ = 0
+export MALLOC_TRIM_THRESHOLD_ = 1073741824
 
 .PHONY: book pdf slides release test oldest newest train remake execute minutes serve student assignments mark quizzes exam lint browser clean
 

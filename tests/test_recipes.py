@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 import torch
 from recipes import __main__ as command
-from recipes import branches, runs, starts
+from recipes import beginnings, branches, rounds, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
+from recipes.uneven import READINGS
 
 from assign_add_lib.__main__ import main
-from assign_add_lib.analysis import delays
+from assign_add_lib.analysis import delays, uneven
 from assign_add_lib.engine import cli
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.engine.sweep import grid
@@ -26,6 +27,7 @@ from assign_add_lib.model import run as forward
 from assign_add_lib.sampling import training_population
 from assign_add_lib.systems import SYSTEMS
 from assign_add_lib.task import STUDY, Split
+from assign_add_lib.training import load_run
 
 
 def trained(name, monkeypatch):
@@ -153,6 +155,43 @@ def test_notes_are_handed_over_to_whom_they_belong():
         told = bare.clone()
         told[:, rows] = whole[:, rows]
         assert torch.equal(forward(w, tokens, branches.notes(tokens, which)).attention(1), told)
+
+
+def shipped_row(file, **of):
+    """The row of a shipped table with these values."""
+    table = pd.read_csv(shipped_file(file))
+    return table.set_index(list(of)).loc[tuple(of.values())]
+
+
+def test_a_small_adder_of_the_shipped_table_trained_again():
+    found = pd.Series(beginnings.adder(29, 0, 1)).drop(["modulus", "decay", "seed"])
+    shipped = shipped_row("history/small-adders.csv", modulus=29, decay=1, seed=0)
+    assert list(found.index) == list(shipped.index)
+    assert ((found - shipped).abs() <= [1, 0, 3, 10]).all()  # as evidence 3 tells them
+
+
+def test_a_live_run_of_the_shipped_table_trained_again():
+    found, shipped = pd.Series(beginnings.live(42, [200])[0]), shipped_row("history/beginning.csv", seed=42, step=200)
+    assert list(found.index[2:]) == list(shipped.index)
+    assert ((found[2:] - shipped).abs() <= [1, 4, 1e-3, 0.3, 4, 1e-3]).all()
+
+
+def test_a_module_of_the_shipped_table_trained_again():
+    run = load_run("seed-42")
+    found = uneven.tally(uneven.module_trained_on(run, 2500, READINGS["unevenly"]), run.split)
+    shipped = shipped_row("history/readings.csv", run="seed-42", reading="unevenly").filter(like="wrong")
+    assert [*shipped.index] == [name for name in found if name.endswith("wrong")]
+    assert all(abs(found[name] - value) <= 1 for name, value in shipped.items())
+
+
+def test_a_row_of_what_heads_are_told_and_of_last_rounds_measured_again():
+    found = pd.DataFrame(rounds.told_head("discrete", 0, shifts=1)).set_index(["shift", "adds", "told"])
+    shipped = pd.read_csv(shipped_file("companions/told-heads.csv")).query("arm == 'discrete' and seed == 0")
+    shipped = shipped.set_index(["shift", "adds", "told"])[found.columns.tolist()].drop("random", level="shift")
+    pd.testing.assert_frame_equal(found.drop("random", level="shift"), shipped, atol=0.01)
+    right, graphs = rounds.last_rounds_right("right-starts", 0, 2)
+    last = shipped_row("companions/last-rounds.csv", arm="right-starts", seed=0, rounds=2)
+    assert graphs == last["graphs"] and right == pytest.approx(last["right"], abs=0.011)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import (
     causal,
@@ -21,9 +22,10 @@ from .measured import (
 from .pictures import pictures
 from .published import SOURCE, published
 from .recipe import Recipe
+from .rounds import last_rounds, told_heads
 from .runs import metrics, seeds, ship, sweeps
 from .theory import theorem
-from .uneven import doubles, module
+from .uneven import doubles, module, readings
 
 SHARES = "0.06,0.1,0.15,0.19,0.22,0.25,0.28,0.31,0.34,0.37"
 MORE_SHARES = "0.4,0.46,0.5,0.55,0.62,0.78,0.85,0.92,0.99"
@@ -166,7 +168,12 @@ TABLE = [
     Recipe("seeds", ["data/sweeps/seed.csv"], ["train-study"], 0, [seeds]),
     Recipe("sweeps", [f"data/sweeps/{each}.csv" for each in ("train_fraction", "r", "beside")], ["train-grids"], 0, [sweeps]),
     # what is measured
+    Recipe("told-heads", ["data/companions/told-heads.csv"], ["reasoning"], 1, [told_heads]),
+    Recipe("last-rounds", ["data/companions/last-rounds.csv"], ["reasoning-runs"], 1, [last_rounds]),
+    Recipe("small-adders", ["data/history/small-adders.csv"], [], 1, [small_adders]),
+    Recipe("beginning", ["data/history/beginning.csv"], [], 1, [beginning]),
     Recipe("doubles", ["data/history/doubles.csv"], ["runs"], 6, [doubles]),
+    Recipe("readings", ["data/history/readings.csv"], ["runs"], 1, [readings]),
     Recipe("module", ["data/history/module.csv"], ["runs"], 1, [module]),
     Recipe("causes", ["data/causes.csv"], ["runs"], 7, [causal]),
     Recipe(

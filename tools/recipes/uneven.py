@@ -6,6 +6,7 @@ import torch
 from assign_add_lib import load_run
 from assign_add_lib.analysis import uneven
 from assign_add_lib.analysis.uneven import between, drawn_from, favouring
+from assign_add_lib.circuits import bare_addition
 from assign_add_lib.sampling import training_population
 
 from .recipe import Files, text_of
@@ -54,3 +55,18 @@ def module() -> Files:
         found = uneven.tally(logits, run.split) | {"of the ten wrong": (~right[held_out[::2]]).sum().item()}
         rows.append({"reading": name, "from": step, "steps": steps} | found)
     return {"data/history/module.csv": text_of(pd.DataFrame(rows).round(4), digits=None)}
+
+
+READINGS = {"evenly": between(0.5, 0.5), "unevenly": between(0.1, 0.9), "with a stranger": uneven.with_stranger}
+
+
+@torch.no_grad()
+def readings() -> Files:
+    """The module alone of seed 42 from step 2500 and of seed 0 from step 2000, before, and trained in three ways of reading."""
+    rows = []
+    for name, step in (("seed-42", 2500), ("seed-0", 2000)):
+        run = load_run(name)
+        found = {"before": bare_addition(run.weights(step))}
+        found |= {words: uneven.module_trained_on(run, step, read) for words, read in READINGS.items()}
+        rows += [{"run": name, "reading": words} | uneven.tally(logits, run.split) for words, logits in found.items()]
+    return {"data/history/readings.csv": text_of(pd.DataFrame(rows).round(4), digits=None)}
