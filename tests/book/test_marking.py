@@ -17,6 +17,7 @@ from functools import cache
 from itertools import cycle
 from pathlib import Path
 
+import matplotlib
 import nbformat
 import pytest
 import torch
@@ -59,6 +60,13 @@ WRITING = RIGHT["informed"].replace("numbers, operands", "train_pairs[:] = True\
 BLANK = dict.fromkeys(RIGHT)
 WRONG_ALL = {name: f"def {name}(*given):\n    return 0.5" for name in RIGHT}
 OUTSIDE = Path("/tmp") / "marking-written-outside"
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    """Cells of a chapter run in this process, and may set how figures look and whether gradients are kept."""
+    with matplotlib.rc_context(), torch.enable_grad():
+        yield
 
 
 @pytest.fixture(scope="module")
