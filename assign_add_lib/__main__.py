@@ -1,4 +1,4 @@
-"""The command line: python -m assign_add_lib train | sweep | export | board | world | solve | bench."""
+"""The command line: python -m assign_add_lib train | sweep | export | board | world | solve | certify | bench."""
 
 import argparse
 import os
@@ -58,6 +58,38 @@ def _world_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
+def certify(args: argparse.Namespace) -> None:
+    """Prove for which plain sums a run is right whatever stands beside them, and write a certificate, or check one."""
+    from .proof.certificate import certify_run, check_run
+
+    if args.check is not None:
+        print(check_run(args.run, args.check, args.jobs, not args.quiet))
+        return
+    pairs = args.pairs if args.question is None else [tuple(args.question)]
+    settings = {"seed": args.seed, "step": args.step, "jobs": args.jobs, "progress": not args.quiet}
+    found = certify_run(args.run, args.output, pairs, args.most, args.sharpen, **settings)
+    for most in range(args.most + 1):
+        proved = sum(asked["most"] >= most for asked in found)
+        print(f"at most {most} assignments: {proved} of {len(found)} plain sums proved")
+    print(f"written: {args.output}")
+
+
+def _certify_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="a shipped run, or the folder of your own")
+    parser.add_argument("--check", metavar="FILE", help="recompute all that a certificate of this run says, and nothing else")
+    parser.add_argument("--output", default="certificate.json", metavar="FILE", help="where it goes (default certificate.json)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--pairs", type=int, default=16, metavar="N", help="of how many sums, drawn at random (default 16)")
+    which.add_argument("--question", type=int, nargs=2, metavar=("X", "Y"), help="of this one sum")
+    parser.add_argument("--most", type=int, default=2, metavar="K", help="assignments that may stand beside it (default 2)")
+    words = "multiply the scores of layers 1 and 2 before (default 1 1)"
+    parser.add_argument("--sharpen", type=float, nargs=2, default=[1.0, 1.0], metavar=("A", "B"), help=words)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="decides which sums (default 0)")
+    parser.add_argument("--step", type=int, metavar="N", help="a checkpoint of that run, the last if not given")
+    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes, one thread each (default: one per core)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
 def bench(args: argparse.Namespace) -> None:
     """Measure the speed of a training step, side by side with TransformerLens."""
     from .speed import main
@@ -79,6 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         others = {"world": (world, _world_arguments), "solve": (solve, _solve_arguments), "bench": (bench, _bench_arguments)}
+        others["certify"] = certify, _certify_arguments
         return run_command(SYSTEMS, others, argv)
     except KeyboardInterrupt:
         return refuse("stopped; train and sweep continue when the same command is run again") + 128

@@ -42,7 +42,7 @@ class Tables:
         heaviest = np.where(possible, scores.mid, -np.inf).max((2, 3), keepdims=True, initial=-1e3)
         self.weight = (Ball(np.where(possible, scores.mid, heaviest - 800), scores.rad) - heaviest).exp()
         self.reader, self.own_read, self.moved_read = own[-1, self.task.equal], own @ OV[1], self.moved @ OV[1]
-        # what a query of layer 2 makes of a key, by what it holds itself and by what layer 1 moved to it: first own, then moved keys
+        # what a query of layer 2 makes of a key, by what it holds itself and by what layer 1 moved to it: own, then moved keys
         keys = (join([_flat(own), _flat(self.moved)], 0) @ QK[1].swap()).swap()
         self.sought, self.sought_by_reader = (_flat(self.moved) @ keys).swap().reshape(-1, *own.shape[:2]), self.reader @ keys
         self.own, self.W_in, self.W_out, self.W_U = own, w["W_in"], w["W_out"], w["W_U"]
