@@ -25,6 +25,7 @@ class Tables:
     Raises ValueError for a network of other than two layers of one head.
     """
 
+    @np.errstate(all="ignore")  # what overflows has an infinite radius
     def __init__(self, weights: Weights):
         if weights.W_Q.dim() != 3 or weights.n_layers != 2:
             raise ValueError("bounds are for networks of two layers of one head")
