@@ -79,7 +79,7 @@ def _certify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", metavar="FILE", help="recompute all that a certificate of this run says, and nothing else")
     parser.add_argument("--output", default="certificate.json", metavar="FILE", help="where it goes (default certificate.json)")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--pairs", type=int, default=16, metavar="N", help="of how many sums, drawn at random (default 16)")
+    which.add_argument("--pairs", type=int, metavar="N", help="of how many sums, drawn at random (default 16)")
     which.add_argument("--question", type=int, nargs=2, metavar=("X", "Y"), help="of this one sum")
     parser.add_argument("--most", type=int, default=2, metavar="K", help="assignments that may stand beside it (default 2)")
     words = "multiply the scores of layers 1 and 2 before (default 1 1)"

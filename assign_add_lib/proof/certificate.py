@@ -78,7 +78,7 @@ def written(bound: float) -> float | None:
 def certify_run(
     name: str | Path,
     file: str | Path,
-    pairs: Sequence[Pair] | int = 16,
+    pairs: Sequence[Pair] | int | None = None,
     most: int = 2,
     sharpen: Sequence[float] = (1.0, 1.0),
     seed: int = 0,
@@ -86,7 +86,7 @@ def certify_run(
     jobs: int | None = None,
     progress: bool = True,
 ) -> list[dict]:
-    """Prove of plain sums, or of a sample of so many, that a run answers them in all contexts of at most `most` assignments.
+    """Prove that a run is right on plain sums, or a sample of so many (16), in all contexts of at most `most` assignments.
 
     What is found is written into a file after every part: a certificate, which `checker.check` reads.  What it holds of the
     same weights is not searched again.  Returns what it says of these sums.  ValueError for bad settings, and where the file
@@ -97,6 +97,7 @@ def certify_run(
     task = weights.task
     if not 0 <= most <= task.slots:
         raise ValueError(f"most must be at least 0 and at most {task.slots}, not {most}")
+    pairs = min(16, task.n_numbers**2) if pairs is None else pairs
     pairs = sample(task, pairs, seed) if isinstance(pairs, int) else list(dict.fromkeys(pairs))
     for pair in pairs:
         if not all(0 <= each < task.n_numbers for each in pair):
@@ -105,7 +106,7 @@ def certify_run(
         raise ValueError(f"{file} is a folder; a certificate goes into a file")
     Tables(weights)
     where = list(layouts(task, most))
-    head = {"form": FORM, "run": run.name, "step": run.steps[-1] if step is None else step, "sharpen": list(sharpen)}
+    head = {"form": FORM, "run": run.name, "step": run.steps[-1] if step is None else step, "sharpen": [*map(float, sharpen)]}
     head |= {"weights": fingerprint(weights), "task": asdict(task), "layouts": [list(starts) for starts in where]}
     with lock_file(file):
         check_writable(file.parent)
@@ -118,8 +119,6 @@ def certify_run(
                 write_atomic(file, _text(head, [found[pair] for pair in sorted(found)]))
                 bar.update(len(part))
                 bar.set_postfix(proved=sum(asked["most"] == most for asked in found.values()))
-        if not missing:
-            write_atomic(file, _text(head, [found[pair] for pair in sorted(found)]))
     return [found[pair] for pair in pairs]
 
 
@@ -168,7 +167,7 @@ def _earlier(file: Path, head: dict, task: Task, where: list[Layout]) -> list[di
         return []
     try:
         earlier = read_json(file)
-        if other := [name for name in head if earlier.get(name, head) != head[name]]:
+        if other := [name for name in head if earlier[name] != head[name]]:
             raise ValueError(f"{file} holds what was found with other {', '.join(other)}; choose another file")
         for asked in (questions := earlier["questions"]):
             check_question(task, where, asked)
