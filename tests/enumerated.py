@@ -39,8 +39,9 @@ def box_of(task: Task, starts=(), names=None, numbers=None) -> Box:
     allowed = []
     for given, size in ((names, task.n_variables), (numbers, task.n_numbers)):
         mask = np.ones((len(starts), size), dtype=bool)
-        for place, those in (given or {}).items():
-            mask[place] = np.isin(np.arange(size), those)
+        for place in range(len(starts)):
+            if given and place in given:
+                mask[place] = np.isin(np.arange(size), given[place])
         allowed.append(mask)
     return Box(task, tuple(starts), *allowed)
 

@@ -1,6 +1,7 @@
 """Bounds: on tiny tasks, what is bounded over a box never lies beyond what its contexts show one by one."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from small import random_weights
 
 from assign_add_lib import Task, Weights, load_run, run
 from assign_add_lib.model import trace
-from assign_add_lib.proof.bounds import Box, Question, Tables, margins, neurons, ranges
+from assign_add_lib.proof.balls import ball
+from assign_add_lib.proof.bounds import Affine, Box, Question, Tables, Values, margins, neurons, ranges, ready
 
 SMALL, MIDDLE = Task(3, 2, 8), Task(4, 3, 9)
 PRE = "blocks.1.mlp.hook_pre"
@@ -122,6 +124,138 @@ def test_neurons_weights_and_their_sum_lie_in_their_ranges(scale):
         known = weight[:, [task.room, task.left, task.right, task.last]]
         farthest = np.abs(np.log(known / reading.middle)).max(0)
         assert (farthest < reading.spread + ROUNDING).all()
+
+
+def loud(seed: int, **times: float) -> Weights:
+    """A random network of which some matrices are multiplied, layer by layer, so that one part of a bound matters most."""
+    weights = random_weights(MIDDLE, 16, 16, 32, seed, 0.3)
+    changed = {}
+    for name, factor in times.items():
+        matrix = changed.setdefault(name[:3], getattr(weights, name[:3]).clone())
+        matrix[int(name[3]) - 1] *= factor
+    return weights.replace(**changed)
+
+
+LOUD = [{}, {"W_Q2": 3}, {"W_V1": 3}, {"W_Q1": 4}, {"W_V1": 3, "W_Q1": 3}, {"W_V1": 6, "W_Q2": 0.3}, {"W_V2": 3, "W_Q1": 3}]
+
+
+@pytest.mark.parametrize("times", LOUD, ids=str)
+def test_every_form_lies_around_what_each_context_shows(times):
+    """Of small boxes, where bounds are sharp: layer 1's mixtures, layer 2's scores, and linear functions of the stream."""
+    rng = np.random.default_rng(len(times))
+    for seed in range(12):
+        weights, k = loud(seed, **times), 1 + seed % 2
+        tables, starts = Tables(weights), ((seed % 4,), (0, 2 + seed % 2))[k - 1]
+        names = {place: [place, 2] for place in range(k)}
+        numbers = {place: rng.choice(MIDDLE.n_numbers, 1 + (seed + place) % 3, replace=False) for place in range(k)}
+        box = box_of(MIDDLE, starts, names, numbers)
+        question, tokens = Question.of(tables, box, 1, 2), asked(inside(box), MIDDLE, 1, 2)
+        reading, held = question.reading(), trace(weights, tokens)
+        chosen = np.zeros((len(tokens), *box.barred.shape))
+        for place, start in enumerate(starts):
+            for one, column in ((tokens[:, start] - MIDDLE.first_variable, 0), (tokens[:, start + 1], MIDDLE.n_variables)):
+                chosen[range(len(tokens)), place, one + column] = 1
+
+        def around(form, true, chosen=chosen):  # true (context, ...)
+            middle = form.constant.mid + np.tensordot(chosen, form.table.mid, ((1, 2), (-2, -1)))
+            assert (np.abs(true - middle) <= form.rest.mid + form.rest.rad + ROUNDING).all()
+
+        functions = rng.standard_normal((16, 5))
+        values = Values.of(tables, ball(functions))
+        around(question.row(3, values.direct), (held.attn_out[:, 0, -1] @ torch.from_numpy(functions)).numpy())
+        query = held.resid_pre[:, -1] + held.attn_out[:, 0, -1]
+        key = weights.W_K[1].mT / 4
+        scores = held.scores[:, 1, -1] - (query @ weights.W_Q[1] @ key @ held.resid_pre[0, MIDDLE.left])[:, None]
+        around(reading.score, scores[:, [MIDDLE.room, MIDDLE.left, MIDDLE.right, MIDDLE.last]].numpy() - np.log(reading.middle))
+        least = question.least(*ready(tables, box, ball(functions)), reading)
+        true = (held.mlp_in[:, -1] @ torch.from_numpy(functions)).numpy()
+        assert (least <= true.min(0) + ROUNDING).all()
+
+
+def one_by_one(box: Box):
+    """What each choice of a box adds up to, for tables (..., assignment, V + N): a list of masks."""
+    V = box.task.n_variables
+    for row in inside(box).numpy():
+        chosen = np.zeros(box.barred.shape)
+        for place, start in enumerate(box.starts):
+            chosen[place, [row[start] - box.task.first_variable, V + row[start + 1]]] = 1
+        yield row, chosen
+
+
+def at(form, chosen, sign=0.0):
+    """The value of a form where these are chosen, and its rest has this sign."""
+    return form.constant.mid + (form.table.mid * chosen).sum((-1, -2)) + sign * form.rest.mid
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("spread", [0.02, 0.3])
+def test_a_score_holds_for_whatever_its_parts_may_be(spread, seed):
+    """Forms of what a query makes of each place, with rests of either sign, read by the rows of a network."""
+    rng, task = np.random.default_rng(seed), MIDDLE
+    weights = random_weights(task, 16, 16, 32, seed, 0.4)
+    box = box_of(task, ((0, 2), (1,))[seed % 2], {0: [0], 1: [1, 2]}, {0: [1] if seed < 2 else [0, 1], 1: [2, 3]})
+    question, shape = Question.of(Tables(weights), box, 1, 2), (task.length, task.d_vocab)
+    tables = [sign * rng.standard_normal((*shape, *box.barred.shape)) for sign in (spread, spread if seed in (2, 3) else 0.0)]
+    rests = [ball(size * rng.uniform(0, 1, shape)) for size in (spread, 1.0)]
+    rests[1].mid[: task.room] *= seed < 4  # what stands beside adds nothing, but takes its share
+    own, moved = (Affine(ball(rng.standard_normal(shape)), ball(table), rest) for table, rest in zip(tables, rests))
+    beyond = np.maximum(moved.upper(box) - moved.constant.mid, moved.constant.mid - moved.lower(box))
+    for index, (place, token) in enumerate(question.places):
+        form = question._score(index, own, moved, ball(beyond))
+        for row, chosen in one_by_one(box):
+            tokens = np.array([*row, *(token for _, token in question.places)])
+            pattern = trace(weights, torch.from_numpy(tokens)[None]).pattern[0, 0, place].numpy()
+            for sign in (-1, 1):
+                read = at(moved, chosen, sign)[range(task.length), tokens]
+                true = at(own, chosen, sign)[place, token] + pattern @ read
+                assert at(form, chosen, -1) - ROUNDING <= true <= at(form, chosen, 1) + ROUNDING
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("spread", [0, 0.01, 0.2, 1.5])
+def test_a_function_is_bounded_for_whatever_weights_and_values_may_be(spread, seed):
+    """Weights and what they weigh at the ends of what is known of them, and not where a network has them."""
+    rng, task = np.random.default_rng(seed), SMALL
+    tables, F = Tables(random_weights(task, 16, 16, 32, seed, 0.3)), 6
+    box = box_of(task, ((), (1,), (0, 2))[seed % 3], {0: [0], 1: [1]}, {0: [1, 2] if seed % 2 else [1], 1: [0]})
+    question = Question.of(tables, box, 1, 2)
+    values, keys = ready(tables, box, ball(rng.standard_normal((16, F))))
+    if seed > 3:  # the values of known places are uncertain too, by the weights that bring them
+        values = values._replace(moved=values.moved * 20.0)
+    reading = question.reading()
+    score = reading.score._replace(rest=ball(spread * rng.uniform(0.5, 1, 4)))
+    if not spread:  # weights are known, and what they weigh is not
+        score = score._replace(constant=ball(np.zeros(4)), table=ball(0 * score.table.mid))
+    spreads = np.maximum(-score.lower(box), score.upper(box))
+    bend = reading.middle * (np.exp(spreads) - 1 - spreads)
+    rows = [question.row(index, values.moved) for index in range(4)]
+    direct, known = question.row(3, values.direct), question.known(values.own).mid
+    cases, lie = [], reading.inverse
+    for row, chosen in one_by_one(box):
+        place = [(a, row[start] - task.first_variable, row[start + 1]) for a, start in enumerate(box.starts)]
+
+        def beside(keys, place=place):  # what stands there, of something for every key
+            names, numbers = (
+                [each[(..., *key)] for key in some]
+                for each, some in ((keys.names, [p[:2] for p in place]), (keys.numbers, place))
+            )
+            return np.stack([*np.moveaxis(keys.pads, -1, 0), *names, *numbers])
+
+        few, many, bring = beside(reading.few)[:, None], beside(reading.many)[:, None], beside(keys)  # (key, 1), (key, function)
+        for signs in product((-1, 1), repeat=4):
+            weight = reading.middle * np.exp(at(score, chosen, np.array(signs)))
+            content = np.stack([at(each, chosen, -1) for each in rows], 1) + known
+            for level in (content @ weight / weight.sum(), -np.inf, np.inf):
+                cases.append((chosen, weight, content, np.where(bring > level, few, many), bring))
+        for sign in (-1, 1):  # the network's own sum of weights lies between its ends too
+            held = (reading.middle * np.exp(at(reading.score, chosen, sign))).sum() + (few, many)[sign > 0].sum()
+            assert lie[0] <= 1 / held * (1 + ROUNDING) and 1 / held <= lie[1] * (1 + ROUNDING)
+    totals = [1 / (weight.sum() + beside.sum(0)) for _, weight, _, beside, _ in cases]  # (function)
+    reading = reading._replace(score=score, spread=spreads, bend=bend, inverse=(np.min(totals), np.max(totals)))
+    least = question.least(values, keys, reading)
+    for (chosen, weight, content, beside, bring), inverse in zip(cases, totals):
+        read = (content @ weight + (bring * beside).sum(0)) * inverse
+        assert (least <= values.reader.mid + at(direct, chosen, -1) + read + ROUNDING).all()
 
 
 def test_a_bound_that_turned_over_where_weights_were_bounded_below_zero():
