@@ -11,11 +11,11 @@ import numpy as np
 
 UNIT = 2.0**-53  # a rounding to nearest errs by at most this share
 UP = 1 + 2.0**-30  # covers the rounding of the radii themselves
-TINY = 1e-290  # and of what underflows
+TINY = 1e-290  # covers what underflows
 
 
 def largest(values: np.ndarray) -> float:
-    """The largest absolute value of what is finite, 0 of an empty array."""
+    """The largest absolute value, 0 of an empty array."""
     return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
@@ -33,7 +33,7 @@ class Ball:
     __array_ufunc__ = None  # an array of NumPy leaves its operations with a ball to the ball
 
     def __init__(self, mid, rad: float = 0.0):
-        self.mid, self.rad = np.asarray(mid, dtype=np.float64), rad * UP
+        self.mid, self.rad = np.asarray(mid, dtype=np.float64), rad * UP if rad >= 0 else math.inf  # of nan too
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -76,9 +76,9 @@ class Ball:
 
     def __truediv__(self, other) -> "Ball":
         other = ball(other)
-        least = float(np.abs(other.mid).min()) - other.rad
+        least = float(other.mid.min()) - other.rad
         if not least > 0:
-            raise ZeroDivisionError("a ball that may be 0 divides")
+            raise ZeroDivisionError("a ball divides that may not be above 0")
         mid = self.mid / other.mid
         return Ball(mid, (self.rad + other.rad * largest(mid)) / least + 2 * UNIT * largest(mid) + TINY)
 
@@ -93,7 +93,7 @@ class Ball:
         def most(values: np.ndarray, axis: int) -> float:
             return float(values.sum(axis).max(initial=0.0))
 
-        longest = math.sqrt(most(self.mid**2, -1) * most(other.mid**2, down))
+        longest = math.sqrt((most(self.mid**2, -1) + TINY) * (most(other.mid**2, down) + TINY))
         spread = other.rad * (most(np.abs(self.mid), -1) + n * self.rad) + self.rad * most(np.abs(other.mid), down)
         return Ball(mid, spread * (1 + 2 * n * UNIT) + n * UNIT * UP * (1 + 4 * n * UNIT) * longest + n * TINY)
 

@@ -8,6 +8,7 @@ denominator hardly moves; scores are bounded against each other and not one by o
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,7 +30,8 @@ class Tables:
             raise ValueError("bounds are for networks of two layers of one head")
         self.task: Task = weights.task
         w = {name: tensor.detach().double().numpy() for name, tensor in weights.tensors().items()}
-        scale = math.sqrt(w["W_Q"].shape[-1])
+        root = math.sqrt(w["W_Q"].shape[-1])
+        scale = Ball(root, UNIT * root)
         QK = [(ball(w["W_Q"][layer]) @ w["W_K"][layer].T) / scale for layer in range(2)]
         OV = [ball(w["W_V"][layer]) @ w["W_O"][layer] for layer in range(2)]
         own = ball(w["W_pos"][:, None]) + w["W_E"]  # (position, token, d_model)
@@ -304,11 +306,11 @@ class Question(NamedTuple):
         # the known keys: their own scores, and those of what they read, of the query in its middle and beyond
         own, moved = (Affine(*(part[which] for part in query)) for which in (slice(half), slice(half, None)))
         own, moved = (Affine(*(part.reshape(*shape, *part.shape[1:]) for part in each)) for each in (own, moved))
-        beyond = np.maximum(upper[1, 0] - moved.constant.lower(), moved.constant.upper() - lower[1, 0])
+        beyond = np.maximum((upper[1, 0] - moved.constant).upper(), (moved.constant - lower[1, 0]).upper())
         scores = [self._score(index, own, moved, ball(beyond)) for index in range(4)]
         score = Affine(*(stack(parts) for parts in zip(*scores)))
         lowest, highest = score.lower(box), score.upper(box)
-        centre = (lowest + highest) / 2
+        centre = np.clip((lowest + highest) / 2, -500, 500)
         middle = np.exp(centre)  # any numbers serve; their logarithms lie close to the centre
         score = score._replace(constant=score.constant - Ball(centre, 64 * UNIT))
         spread = np.maximum(-score.lower(box), score.upper(box))
@@ -318,9 +320,12 @@ class Question(NamedTuple):
         line = (weighted[:, None, None] * score.table).sum(0)
         constant = (weighted * (score.constant + 1)).sum()
         loose = (weighted * score.rest).sum()
-        total_low = constant - loose + few.pads.sum() + self.pairs(line, few.names, few.numbers)
-        total_high = constant + loose + bend.sum() + many.pads.sum() - self.pairs(-line, -many.names, -many.numbers)
-        ends = float((1 / ball(total_high.upper())).lower()), float((1 / ball(total_low.lower())).upper())
+        less_pads, more_pads = ball(few.pads).sum(), ball(many.pads).sum()
+        total_low = constant - loose + less_pads + self.pairs(line, few.names, few.numbers)
+        alone = ball(np.maximum(ball(lowest).exp().lower(), 0)).sum() + less_pads + self.pairs(0 * line, few.names, few.numbers)
+        total_high = constant + loose + ball(bend).sum() + more_pads - self.pairs(-line, -many.names, -many.numbers)
+        total_low = np.maximum(total_low.lower(), alone.lower())  # the weights of known keys bounded together, or one by one
+        ends = float((1 / ball(total_high.upper())).lower()), float((1 / ball(total_low)).upper())
         return Reading(middle, score, spread, bend, few, many, ends)
 
     def pairs(self, table: Ball, names, numbers) -> Ball:
@@ -371,7 +376,8 @@ class Question(NamedTuple):
         content = Affine(*(stack(parts, 1) for parts in zip(*rows)))  # (function, 4)
         content = content._replace(constant=content.constant + self.known(values.own))
         lowest, highest = content.lower(box), content.upper(box)
-        centre, radius = (lowest + highest) / 2, (highest - lowest) / 2 * (1 + 1e-12)
+        centre = (lowest + highest) / 2
+        radius = np.maximum((highest - ball(centre)).upper(), (centre - ball(lowest)).upper())
         content = content._replace(constant=content.constant - centre)
         weights = ball(reading.middle)
 
@@ -388,7 +394,7 @@ class Question(NamedTuple):
         table = table + (content.table * weights[:, None, None]).sum(1)
         rest = (lead.abs() * (weights * scored.rest)).sum(1) + content.rest @ weights
         rest = rest + ball(radius) @ (weights * reading.spread)
-        rest = rest + ball(np.maximum(radius - lead.lower(), 0)) @ reading.bend
+        rest = rest + ball(np.maximum((radius - lead).upper(), 0)) @ reading.bend
         read = [_weighed(key, around, few, many) for key, few, many in zip(keys, reading.few, reading.many)]
         constant = constant + read[0].sum(-1) - rest
         # all that is read over all weights, whose inverse lies between two ends, and what layer 1 brings: the same choices
@@ -411,9 +417,10 @@ def ready(tables: Tables, box: Box, functions: Ball) -> tuple[Values, Keys]:
     return values, context_keys(tables, box, values.own, values.moved)
 
 
-def neurons(tables: Tables, box: Box) -> tuple[Values, Keys]:
-    """That of all neurons' inputs, then of their negatives."""
-    return ready(tables, box, ball(np.concatenate([tables.W_in, -tables.W_in], 1)))
+def neurons(tables: Tables, box: Box) -> tuple[Values, Keys] | None:
+    """That of all neurons' inputs, then of their negatives; None where no bound is found."""
+    with np.errstate(all="ignore"), suppress(ZeroDivisionError):
+        return ready(tables, box, ball(np.concatenate([tables.W_in, -tables.W_in], 1)))
 
 
 def lines(tables: Tables, answer: int, lowest: np.ndarray, highest: np.ndarray) -> tuple[Ball, Ball]:
@@ -431,14 +438,28 @@ def lines(tables: Tables, answer: int, lowest: np.ndarray, highest: np.ndarray) 
     helps = effect.mid > 0
     slopes = np.where(helps, under[:, None], slope[:, None])
     constant = (ball(np.where(helps, 0, effect.mid)) * height[:, None]).sum(0)
-    constant = constant - effect.rad * np.maximum(highest, 0).sum() * (1 + 1e-9)
+    constant = constant - effect.rad * ball(np.maximum(highest, 0)).sum().upper()
     return lead + ball(tables.W_in) @ (ball(effect.mid) * slopes), constant
 
 
-def margins(question: Question, answer: int, neurons: tuple[Values, Keys]) -> np.ndarray:
-    """The least lead of an answer over each number (N), from below, over all contexts of a box; infinite over itself."""
-    tables, reading = question.tables, question.reading()
+def ranges(question: Question, neurons: tuple[Values, Keys], reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+    """Between what the inputs of all neurons lie, (d_mlp) each."""
     both = question.least(*neurons, reading)
-    functions, constant = lines(tables, answer, both[: len(both) // 2], -both[len(both) // 2 :])
-    found = (ball(question.least(*ready(tables, question.box, functions), reading)) + constant).lower()
-    return np.where(np.arange(len(found)) == answer, np.inf, found)
+    return both[: len(both) // 2], -both[len(both) // 2 :]
+
+
+def margins(question: Question, answer: int, neurons: tuple[Values, Keys] | None) -> np.ndarray:
+    """The least lead of an answer over each number (N), from below, over all contexts of a box; infinite over itself.
+
+    It is -inf where no bound is found.
+    """
+    tables = question.tables
+    found = np.full(tables.task.n_numbers, -np.inf)
+    with np.errstate(all="ignore"), suppress(ZeroDivisionError):
+        reading = question.reading()
+        if neurons and np.isfinite(inputs := ranges(question, neurons, reading)).all():
+            functions, constant = lines(tables, answer, *inputs)
+            leads = (ball(question.least(*ready(tables, question.box, functions), reading)) + constant).lower()
+            found = np.nan_to_num(leads, nan=-np.inf, posinf=-np.inf)
+    found[answer] = np.inf
+    return found
