@@ -52,13 +52,15 @@ def _mixed(weight: Ball, value: Ball, stands: np.ndarray) -> np.ndarray:
     bar = np.where(stands, 0, np.inf)
     low = Ball((weight.mid + bar).min(-1), weight.rad).sum(-1).lower()  # (query)
     high = Ball((weight.mid - bar).max(-1), weight.rad).sum(-1).upper()
-    inside = np.where(stands, weight.mid, 0)  # any guess serves; a better one bounds better
-    around = np.einsum("fpt,qpt->fq", value.mid, inside) / inside.sum((1, 2))
+    light = low < 1e-9  # what weighs next to nothing may bring anything that stands there
+    anything = (value.mid[:, None] + bar).min((2, 3)) - 2 * value.rad
+    low, inside = np.where(light, 1, low), np.where(stands, weight.mid, 0)
+    around = np.einsum("fpt,qpt->fq", value.mid, inside) / np.where(light, 1, inside.sum((1, 2)))
     for _ in range(2):
         apart = weight * (value[:, None] - around[..., None, None])
         found = Ball((apart.mid + bar).min(-1), apart.rad).sum(-1).lower()  # (function, query)
-        around = (ball(around) + ball(np.where(found < 0, found / low, found / high) - 1e-15 * abs(around))).lower()
-    return around
+        around = (around + least(ball(found) / low, ball(found) / np.where(light, 1, high))).lower()
+    return np.where(light, anything, around)
 
 
 def shares(tables: Tables, left: int, right: int) -> Shares:
