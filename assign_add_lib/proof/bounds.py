@@ -39,11 +39,11 @@ class Tables:
         self.moved = own @ OV[0]
         scores = _across(own @ QK[0], own)  # of layer 1, (position, token) as query, then as key
         # only what may stand there counts, in units of the heaviest: softmax does not see the unit
-        possible = _possible(self.task)
+        self.possible = possible = _possible(self.task)
         heaviest = np.where(possible, scores.mid, -np.inf).max((2, 3), keepdims=True, initial=-1e3)
         self.weight = (Ball(np.where(possible, scores.mid, heaviest - 800), scores.rad) - heaviest).exp()
         self.reader, self.own_read, self.moved_read = own[-1, self.task.equal], own @ OV[1], self.moved @ OV[1]
-        # what a query of layer 2 makes of a key, by what it holds itself and by what layer 1 moved to it: own, then moved keys
+        # what a query of layer 2 makes of keys, by what it got and by itself: their own share, then what layer 1 moved there
         keys = (join([_flat(own), _flat(self.moved)], 0) @ QK[1].swap()).swap()
         self.sought, self.sought_by_reader = (_flat(self.moved) @ keys).swap().reshape(-1, *own.shape[:2]), self.reader @ keys
         self.own, self.W_in, self.W_out, self.W_U = own, w["W_in"], w["W_out"], w["W_U"]
@@ -424,17 +424,23 @@ def neurons(tables: Tables, box: Box) -> tuple[Values, Keys] | None:
         return ready(tables, box, ball(np.concatenate([tables.W_in, -tables.W_in], 1)))
 
 
-def margins(question: Question, answer: int, neurons: tuple[Values, Keys] | None) -> np.ndarray:
-    """The least lead of an answer over each number (N), from below, over all contexts of a box; infinite over itself.
+def lines(tables: Tables, answer: int, lowest: np.ndarray, highest: np.ndarray) -> tuple[Ball, Ball]:
+    """Linear functions (d_model, N) of what the MLP reads, and constants (N), that lie below an answer's lead over each number.
 
-    It is -inf where no bound is found.
+    The neurons' inputs lie between `lowest` and `highest`.  A neuron's output lies above one line and below another, which are
+    one where its sign is certain.
     """
-    found = np.full(question.tables.task.n_numbers, -np.inf)
-    with np.errstate(all="ignore"), suppress(ZeroDivisionError):
-        if neurons and np.isfinite(lines := ranges(question, neurons, reading := question.reading())).all():
-            found = np.nan_to_num(_leads(question, answer, reading, *lines), nan=-np.inf, posinf=-np.inf)
-    found[answer] = np.inf
-    return found
+    open_ = (lowest < 0) & (highest > 0)
+    slope = np.where(open_, highest / np.where(open_, highest - lowest, 1), lowest >= 0)
+    height = np.where(open_, np.maximum((lowest * -ball(slope)).upper(), (highest - ball(slope) * highest).upper()), 0)
+    under = np.where(open_, highest > -lowest, lowest >= 0).astype(float)
+    lead = ball(tables.W_U[:, [answer]]) - tables.W_U
+    effect = ball(tables.W_out) @ lead  # (d_mlp, N)
+    helps = effect.mid > 0
+    slopes = np.where(helps, under[:, None], slope[:, None])
+    constant = (ball(np.where(helps, 0, effect.mid)) * height[:, None]).sum(0)
+    constant = constant - effect.rad * ball(np.maximum(highest, 0)).sum().upper()
+    return lead + ball(tables.W_in) @ (ball(effect.mid) * slopes), constant
 
 
 def ranges(question: Question, neurons: tuple[Values, Keys], reading: Reading) -> tuple[np.ndarray, np.ndarray]:
@@ -443,20 +449,18 @@ def ranges(question: Question, neurons: tuple[Values, Keys], reading: Reading) -
     return both[: len(both) // 2], -both[len(both) // 2 :]
 
 
-def _leads(question: Question, answer: int, reading: Reading, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray:
-    """What `margins` says, by the ranges of the neurons."""
+def margins(question: Question, answer: int, neurons: tuple[Values, Keys] | None) -> np.ndarray:
+    """The least lead of an answer over each number (N), from below, over all contexts of a box; infinite over itself.
+
+    It is -inf where no bound is found.
+    """
     tables = question.tables
-    # a neuron's output lies above one line and below another, which are one where its sign is certain
-    open_ = (lowest < 0) & (highest > 0)
-    slope = np.where(open_, highest / np.where(open_, highest - lowest, 1), lowest >= 0)
-    height = np.where(open_, np.maximum((lowest * -ball(slope)).upper(), (highest - ball(slope) * highest).upper()), 0)
-    under = np.where(open_, highest > -lowest, lowest >= 0).astype(float)
-    lead = ball(tables.W_U[:, [answer]]) - tables.W_U  # (d_model, N)
-    effect = ball(tables.W_out) @ lead  # (d_mlp, N)
-    helps = effect.mid > 0
-    slopes = np.where(helps, under[:, None], slope[:, None])
-    constant = (ball(np.where(helps, 0, effect.mid)) * height[:, None]).sum(0) - effect.rad * np.maximum(highest, 0).sum() * (
-        1 + 1e-9
-    )
-    functions = lead + ball(tables.W_in) @ (ball(effect.mid) * slopes)
-    return (ball(question.least(*ready(tables, question.box, functions), reading)) + constant).lower()
+    found = np.full(tables.task.n_numbers, -np.inf)
+    with np.errstate(all="ignore"), suppress(ZeroDivisionError):
+        reading = question.reading()
+        if neurons and np.isfinite(inputs := ranges(question, neurons, reading)).all():
+            functions, constant = lines(tables, answer, *inputs)
+            leads = (ball(question.least(*ready(tables, question.box, functions), reading)) + constant).lower()
+            found = np.nan_to_num(leads, nan=-np.inf, posinf=-np.inf)
+    found[answer] = np.inf
+    return found
