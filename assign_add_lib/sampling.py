@@ -28,8 +28,8 @@ EVALUATION_SETS = (
 class Batch(NamedTuple):
     """Problems as the network reads them, with the right answers."""
 
-    tokens: Tensor  # (batch, length) token ids
-    answers: Tensor  # (batch,) numbers
+    tokens: Tensor  #: (batch, length) token ids
+    answers: Tensor  #: (batch,) numbers
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same problems on a device."""
@@ -166,7 +166,7 @@ class Population:
 
 
 def training_population(split: Split, r: float = 1.0) -> Population:
-    """The training mixture: 0-var : 1-var left : 1-var right : 2-var = 12 : 10 : 10 : 10r.
+    """The training mixture, 0-var : 1-var left : 1-var right : 2-var = 12 : 10 : 10 : 10r with the study's twelve variables.
 
     Every 1-var question form weighs 1, the 0-var form as much as there are variables, and all 2-var forms together
     r times the 1-var forms of one side.  ValueError for an r below 0 or not finite.

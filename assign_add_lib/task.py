@@ -54,7 +54,11 @@ class Task:
     @classmethod
     def of_sizes(cls, d_vocab: int, length: int, n_numbers: int) -> "Task":
         """The task with these numbers of token ids, positions and answers; ValueError where there is none."""
-        return cls(n_numbers, d_vocab - n_numbers - 3, length)
+        try:
+            return cls(n_numbers, d_vocab - n_numbers - 3, length)
+        except ValueError as error:
+            sizes = f"{d_vocab} token ids, {length} positions and {n_numbers} answers"
+            raise ValueError(f"no task of this book has {sizes}, as what is asked here needs: {error}") from None
 
     @property
     def slots(self) -> int:
@@ -138,6 +142,8 @@ class Task:
             raise ValueError(f"sequences of this task have shape (batch, {self.length}), not {tuple(tokens.shape)}")
         if not ((tokens[:, self.room] == self.plus) & (tokens[:, self.last] == self.equal)).all():
             raise ValueError(f"position {self.room} must hold + and position {self.last} must hold =, as token ids of this task")
+        if not ((0 <= tokens) & (tokens < self.d_vocab)).all():
+            raise ValueError(f"token ids of this task go from 0 to {self.d_vocab - 1}")
         return tokens
 
     def assigned_numbers(self, tokens: Tensor) -> Tensor:
@@ -148,11 +154,16 @@ class Task:
         """Where the two numbers to add stand: (batch, 2) positions.
 
         For a constant operand that is the operand's own position, for a variable the position of its assigned number.
+        ValueError for an operand that is neither a number nor a variable that is assigned one.
         """
         own = torch.tensor([self.left, self.right], device=tokens.device)
         operands = self.check(tokens)[:, own]  # (batch, 2)
         found = tokens[:, None, : self.room] == operands[:, :, None]  # (batch, 2, room)
-        return torch.where(operands >= self.first_variable, found.int().argmax(2) + 1, own)
+        is_variable = operands >= self.first_variable
+        places = torch.where(is_variable, found.int().argmax(2) + 1, own)
+        if not ((tokens.gather(1, places) < self.n_numbers) & (found.any(2) | ~is_variable)).all():
+            raise ValueError("an operand is neither a number nor a variable that is assigned one")
+        return places
 
     def right_answers(self, tokens: Tensor) -> Tensor:
         """The answers (batch,) of problems given as token ids."""

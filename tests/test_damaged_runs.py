@@ -353,9 +353,9 @@ def test_an_export_that_was_killed_before_its_run_was_listed_is_taken_up(tiny_wh
     with monkeypatch.context() as dying, pytest.raises(KeyboardInterrupt):
         dying.setattr(runs, "sign", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         export(tiny_whole, "mine", TinyRun)
-    refused(lambda: export(tiny_whole, "mine", TinyRun, [4]), "mine exists; a shipped run is never overwritten")
+    refused(lambda: export(tiny_whole, "mine", TinyRun, [4]), "mine exists; no exported run is overwritten")
     read_all(TinyRun.open(export(tiny_whole, "mine", TinyRun)))
-    refused(lambda: export(tiny_whole, "mine", TinyRun), "mine exists; a shipped run is never overwritten")
+    refused(lambda: export(tiny_whole, "mine", TinyRun), "mine exists; no exported run is overwritten")
 
 
 def test_own_runs_lie_outside_of_an_installed_package(tiny_whole, own_data, monkeypatch, tmp_path):

@@ -125,7 +125,7 @@ def test_a_site_is_kept_by_its_name_alone_and_one_that_was_not_is_told():
     weights = Weights.init(Task(5, 3, 8), d_model=8, d_mlp=8)
     held = run(weights, problems(weights.task, 2).tokens, keep="blocks.0.attn.hook_q")
     assert held["blocks.0.attn.hook_q"].shape == (2, 8, 1, 8)
-    with pytest.raises(KeyError, match="did not keep blocks.0.attn.hook_v: name it"):
+    with pytest.raises(KeyError, match="holds no blocks.0.attn.hook_v, .*`keep` must name"):
         held["blocks.0.attn.hook_v"]
 
 

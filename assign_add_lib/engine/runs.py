@@ -196,7 +196,7 @@ def export(
         raise ValueError("what lies in an installed package goes with it; say with --data where your own runs shall lie")
     data = data or data_folder()
     run, target = kind.open(folder), data / kind.shelf / name
-    making, rows, refused = target.with_name(f".{name}.making"), run.rows, f"{target} exists; a shipped run is never overwritten"
+    making, rows, refused = target.with_name(f".{name}.making"), run.rows, f"{target} exists; no exported run is overwritten"
     with lock_file(data / MANIFEST):
         if target.exists() and (data / MANIFEST).exists() and kind._sums(target.resolve()):
             raise FileExistsError(refused)
