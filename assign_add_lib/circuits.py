@@ -117,6 +117,7 @@ def last_reading(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor]:
     return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U), a2
 
 
+#: What the query and the key bring into each of `layer_1_terms`.
 LAYER_1_TERMS = ("token, token", "token, position", "position, token", "position, position")
 
 
@@ -131,8 +132,8 @@ def layer_1_terms(weights: Weights, tokens: Tensor) -> Tensor:
     return torch.stack([S[row[:, :, None], column[:, None]] for row in (t, p) for column in (t, p)], 1)
 
 
-QUERY_SOURCES = ("own", "operand tokens", "rest of layer 1")
-KEY_SOURCES = ("own", "token before", "rest of layer 1")
+QUERY_SOURCES = ("own", "operand tokens", "rest of layer 1")  #: The first axis of `layer_2_terms`, without the batch.
+KEY_SOURCES = ("own", "token before", "rest of layer 1")  #: The second.
 
 
 def layer_2_terms(weights: Weights, tokens: Tensor) -> Tensor:

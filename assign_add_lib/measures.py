@@ -109,6 +109,7 @@ ATTENTION_MEASURES = (
     attn_l2_equal_to_values,
     probe_l1_mid_var_from_num,
 )
+#: The names of the seven progress measures.
 PROGRESS_MEASURES = tuple(measure.__name__ for measure in WEIGHT_MEASURES + ATTENTION_MEASURES)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .task import Split, Task
 
+#: The names of the nine evaluation sets, see `evaluation_populations`.
 EVALUATION_SETS = (
     "0-var train",
     "0-var add-restricted",

@@ -12,7 +12,7 @@ from torch import Tensor
 from .engine.learner import setting
 
 LARGEST = 1000  # of a task's sizes
-KINDS = ("0-var", "1-var left", "1-var right", "2-var")
+KINDS = ("0-var", "1-var left", "1-var right", "2-var")  #: The kinds of problems, by which operands are variables.
 
 
 def _variable_name(index: int) -> str:

@@ -52,7 +52,7 @@ def test_an_unknown_run_names_the_runs_there_are(finished, data):
 @pytest.mark.parametrize("kind, name", [(Run, "laboratory/one-layer-0"), (WorldRun, "runs/seed-42")])
 def test_a_run_of_another_system_is_told_as_such(kind, name):
     with pytest.raises(ValueError, match="is of a run of another system or version, .*heads, layers"):
-        kind.open(data_folder() / name).config
+        assert kind.open(data_folder() / name).config
 
 
 def test_export_never_overwrites(finished, data):
