@@ -154,20 +154,19 @@ class Task:
         """Where the two numbers to add stand: (batch, 2) positions.
 
         For a constant operand that is the operand's own position, for a variable the position of its assigned number.
-        ValueError for an operand that is neither a number nor a variable that is assigned one.
+        Where a variable is assigned none, these are no numbers to add, and `right_answers` says so.
         """
         own = torch.tensor([self.left, self.right], device=tokens.device)
         operands = self.check(tokens)[:, own]  # (batch, 2)
         found = tokens[:, None, : self.room] == operands[:, :, None]  # (batch, 2, room)
-        is_variable = operands >= self.first_variable
-        places = torch.where(is_variable, found.int().argmax(2) + 1, own)
-        if not ((tokens.gather(1, places) < self.n_numbers) & (found.any(2) | ~is_variable)).all():
-            raise ValueError("an operand is neither a number nor a variable that is assigned one")
-        return places
+        return torch.where(operands >= self.first_variable, found.int().argmax(2) + 1, own)
 
     def right_answers(self, tokens: Tensor) -> Tensor:
-        """The answers (batch,) of problems given as token ids."""
-        return tokens.gather(1, self.value_positions(tokens)).sum(1) % self.n_numbers
+        """The answers (batch,) of problems given as token ids; -1 where an operand is no number and is assigned none."""
+        places, operands = self.value_positions(tokens), tokens[:, self.left : self.last]
+        numbers, before = tokens.gather(1, places), tokens.gather(1, places - 1)
+        there = (numbers < self.n_numbers) & ((operands < self.n_numbers) | (before == operands))
+        return torch.where(there.all(1), numbers.sum(1) % self.n_numbers, -1)
 
     def kind_of(self, tokens: Tensor) -> Tensor:
         """The kind of each problem (batch,), an index into `KINDS`."""

@@ -70,7 +70,7 @@ REFUSED = [
     ("positions are from -10 to 9, not -11", iv.at, TOKENS, -11),
     ("keep an answer that should change", iv.changed_problems, TOKENS, torch.Generator(), TASK),
     ("token ids of this task go from 0 to", TASK.check, ODD),
-    *(("an operand is neither a number nor", TASK.right_answers, tokens) for tokens in UNASSIGNED),
+    *(("has no answer", iv.Recovery, WEIGHTS, TOKENS[:1], tokens) for tokens in UNASSIGNED),
     *(("the layers are 1 to 2", circuit, WEIGHTS, layer) for circuit in (QK, OV) for layer in (0, 3, 1.5)),
     *((words, call, WEIGHTS, tokens) for call in (trace, forward, last_logits) for words, tokens in ODD_TOKENS.items()),
     ("task must be a Task, not 13", TrainConfig, 42, 30_000, 0.7, 1.0, 512, 1e-3, 0.02, 0.9, 0.999, 128, 512, 100, 100, 13),
@@ -96,6 +96,7 @@ def test_what_makes_sense_is_taken():
     assert torch.equal(last_logits(WEIGHTS.replace(**axis), TOKENS), last_logits(WEIGHTS, TOKENS))
     assert forward(TWO_HEADS, TOKENS)[:, -1].allclose(run(TWO_HEADS, TOKENS).logits, atol=1e-5)
     assert torch.equal(iv.at(TOKENS, -1), iv.at(TOKENS, TASK.last))
+    assert TASK.right_answers(torch.cat(UNASSIGNED)).tolist() == [-1] * 3 and TASK.right_answers(TOKENS).equal(ANSWERS)
     sites = ["hook_embed", "blocks.1.hook_mlp_out"]
     assert iv.patched(WEIGHTS, TOKENS, TOKENS.flip(0), iter(sites)).shape == (20, 2, TASK.length)
     assert iv.attributed(WEIGHTS, TOKENS, TOKENS.flip(0), iter(sites)).shape == (20, 2, TASK.length)

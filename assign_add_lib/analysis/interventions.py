@@ -170,7 +170,8 @@ def changed_problems(clean: Tensor, generator: torch.Generator, task: Task) -> d
     asked[:, task.left] = clean[:, 0]
     constant[:, task.right] = clean[:, 1]
     changed = {"value": value, "names": names, "asked": asked, "constant": constant}
-    if any((task.right_answers(each) == task.right_answers(clean)).any() for each in changed.values()):
+    answers = torch.stack([task.right_answers(each) for each in (clean, *changed.values())])
+    if (answers < 0).any() or (answers[1:] == answers[0]).any():
         raise ValueError("these problems keep an answer that should change; take them from `full_problems`")
     return changed
 
@@ -186,6 +187,8 @@ class Recovery:
     def __init__(self, weights: Weights, clean: Tensor, changed: Tensor):
         self.weights, self.clean, self.changed = weights, weights.task.check(clean), weights.task.check(changed)
         self.ours, self.theirs = (weights.task.right_answers(tokens)[:, None] for tokens in (clean, changed))
+        if min(self.ours.min(), self.theirs.min()) < 0:
+            raise ValueError("a problem asks for what is no number and is assigned none, so it has no answer")
         self.start = self.gap(run(weights, changed).logits)
         self.whole = (self.gap(run(weights, clean).logits) - self.start).mean()
 
