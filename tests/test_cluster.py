@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from threading import Event
 
 import pytest
 from distributed import Client, LocalCluster, config
@@ -53,6 +54,30 @@ def test_a_job_ends_when_its_sweep_gives_it_up(tmp_path):
         outcomes.close()
         while not ended.exists():
             pass
+
+
+def test_a_result_that_goes_away_with_its_worker_is_not_waited_for_without_end(monkeypatch):
+    """Two jobs end at once; before the second is asked for what it returned, the only worker goes."""
+
+    class Both(Event):
+        ends = 0
+
+        def set(self):
+            self.ends += 1
+
+        def wait(self, timeout):
+            while self.ends < 2:
+                pass
+
+    monkeypatch.setattr(cluster, "Event", Both)
+    monkeypatch.setattr(cluster, "PATIENCE", 0.0)
+    monkeypatch.setattr(cluster, "LOOK", 0.1)
+    with LocalCluster(n_workers=1, threads_per_worker=1, **LOCAL) as place:
+        outcomes = cluster.on_cluster(place.scheduler_address, dict.fromkeys("ab", lambda wanted: "done"))
+        assert next(outcomes)[1] == "done"
+        place.sync(place.workers[0].close)
+        with pytest.raises(RuntimeError, match="has no workers; run the same command again"):
+            next(outcomes)
 
 
 SCHEDULER = """

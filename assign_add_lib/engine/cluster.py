@@ -37,7 +37,7 @@ def _connected(scheduler: str) -> Iterator:
         raise ValueError("the dask backend needs the package distributed: pip install distributed") from None
     try:
         client = Client(scheduler, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of many kinds, by what the address names
         raise OSError(f"there is no Dask scheduler at {scheduler}: {error}") from None
     try:
         yield client
@@ -81,7 +81,9 @@ def on_cluster(scheduler: str, jobs: Mapping[str, Job]) -> Iterator[tuple[str, A
             ended.clear()
             for future in [each for each in names if each.status in ("finished", "error")]:
                 try:
-                    outcome = future.exception() or future.result()
+                    outcome = future.exception(LOOK) or future.result(LOOK)
+                except TimeoutError:  # its worker went away before it was asked: the job is done again
+                    continue
                 except (OSError, CancelledError):
                     raise gone from None
                 yield names.pop(future), outcome
