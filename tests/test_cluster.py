@@ -3,9 +3,10 @@
 import subprocess
 import sys
 from threading import Event
+from types import SimpleNamespace
 
 import pytest
-from distributed import Client, LocalCluster, config
+from distributed import Client, KilledWorker, LocalCluster, config
 from tiny import tiny_sweep
 
 from assign_add_lib.engine import cluster
@@ -54,6 +55,15 @@ def test_a_job_ends_when_its_sweep_gives_it_up(tmp_path):
         outcomes.close()
         while not ended.exists():
             pass
+
+
+def test_a_job_whose_workers_die_again_and_again_is_one_line():
+    def killed(wanted):
+        raise KilledWorker("_do-779efff9", SimpleNamespace(address=""), 3)
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, **LOCAL) as place:
+        outcomes = dict(cluster.on_cluster(place.scheduler_address, {"seed-1": killed}))
+    assert outcomes == {"seed-1": "its workers died, one after another; run the same command again to continue"}
 
 
 def test_a_result_that_goes_away_with_its_worker_is_not_waited_for_without_end(monkeypatch):
