@@ -78,11 +78,14 @@ def remove_empty(folders: Iterable[Path]) -> None:
 
 
 def check_writable(folder: Path) -> None:
-    """OSError where a folder, made where it is missing, takes no files."""
+    """OSError where a folder, or one that is made in its place, takes no files."""
     try:
-        make_folder(folder)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        made = make_folder(folder)
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        finally:
+            remove_empty(made)
     except OSError as error:
         raise OSError(f"cannot write in {folder}: {error.strerror or error}") from None
 
