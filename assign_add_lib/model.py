@@ -389,14 +389,13 @@ class Activations:
 
 
 def trace(weights: Weights, tokens: Tensor) -> Activations:
-    """All that `run` holds at every position, by queries, keys and values, with an axis for the layer; for one head."""
+    """What `run` holds at every position, with an axis for the layer; for one head."""
     sites, blocks = {}, [f"blocks.{layer}" for layer in range(weights.n_layers)]
-    inside = {site for site in site_names(weights.n_layers) if site.endswith(("_q", "_k", "_v", "_z"))}
 
     def at(name: str, value: Tensor) -> Tensor:
         return sites.setdefault(name, value)
 
-    mlp_in = _attended(weights, tokens, at, inside, whole=True)
+    mlp_in = _attended(weights, tokens, at, set(), whole=True)
     scores, pattern = (
         torch.cat([sites[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")
     )
@@ -411,13 +410,14 @@ def trace(weights: Weights, tokens: Tensor) -> Activations:
 
 
 def forward(weights: Weights, tokens: Tensor) -> Tensor:
-    """Logits (batch, pos, N) at every position, by the plain forward; the answer is read at the last.
+    """Logits (batch, pos, N) at every position, by queries, keys and values, and no look-ups; the answer is read at the last.
 
     >>> problems = [Problem.parse("b=17, b+19=?"), Problem.parse("3+4=?")]
     >>> forward(Weights.init(), torch.stack([problem.tokens() for problem in problems])).shape
     torch.Size([2, 16, 59])
     """
-    return trace(weights, tokens).logits
+    every = set(site_names(weights.n_layers))
+    return read_out(weights, _attended(weights, tokens, lambda name, value: value, every, whole=True))
 
 
 def read_out(weights: Weights, resid: Tensor) -> Tensor:
