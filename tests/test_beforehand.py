@@ -482,10 +482,16 @@ def skill_three():
     return found.pop() if len(found) == 1 else "by network"
 
 
+@cache
+def of_the_study(measure, of):
+    """What a measure finds in the study's own runs."""
+    return [MEASURES[measure](StudyRun(f"seed-{seed}"), of) for seed in SEEDS]
+
+
 def passed_unchanged(prediction):
     """Whether the study's own runs bear a prediction out; no if they have no such problems."""
     try:
-        values = [MEASURES[prediction.measure](StudyRun(f"seed-{seed}"), prediction.of) for seed in SEEDS]
+        values = of_the_study(prediction.measure, prediction.of)
     except (KeyError, ValueError):
         return False
     return sum(map(prediction.holds, values)) >= prediction.seeds
