@@ -106,7 +106,7 @@ def test_every_neighbour_is_a_problem_of_its_question_and_all_layouts_are_there(
 
 @torch.no_grad()
 def test_a_planted_weakness_is_found():
-    """Written by hand, the network adds whatever stands beside; with a score that number 4 earns at one place alone, it does not."""
+    """Written by hand, the network adds; not so with a score that number 4 earns at one place alone."""
     task = Task(7, 4, 10)
     weights, questions = by_hand((1, 2), task, d_model=64, d_mlp=32), draw_questions(task, "0-var", 12, 0)
     assert (attack(weights, questions).margins > 0).all()

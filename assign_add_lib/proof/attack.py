@@ -161,9 +161,8 @@ def _exchanges(task: Task, contexts: Contexts, free: Tensor) -> tuple[Contexts, 
     whole = (there[:, one] & pad(there, (0, V - slots))[:, other])[:, both]
     unmoved = torch.arange(slots).expand(len(one), -1)
     variables, values = torch.cat([order, order[both]]), torch.cat([unmoved, order[both][:, :slots]])
-    return contexts._replace(variables=contexts.variables[:, variables], values=contexts.values[:, values]), torch.cat(
-        [alone, whole], 1
-    )
+    moved = contexts._replace(variables=contexts.variables[:, variables], values=contexts.values[:, values])
+    return moved, torch.cat([alone, whole], 1)
 
 
 def _layouts(task: Task, contexts: Contexts, fits: Tensor) -> tuple[Contexts, Tensor]:
