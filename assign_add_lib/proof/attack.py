@@ -22,7 +22,7 @@ from ..model import Weights
 from ..sampling import Population, forms, place, spelled
 from ..task import KINDS, Task
 
-ROWS = 4096  # problems in one pass
+ROWS = 1024  # problems in one pass
 MOST_LAYOUTS = 5000
 
 
