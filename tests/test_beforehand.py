@@ -544,6 +544,9 @@ DECIDE = {
         ),
         lambda: "not measured yet",
     ),
+    **dict.fromkeys(
+        ("repair-sharper", "repair-numbers", "repair-names", "repair-matches", "repair-trained"), lambda: "not measured yet"
+    ),
     "more-steps": more_steps,
     "right-starts": right_starts,
     "right-starts-again": right_starts_again,

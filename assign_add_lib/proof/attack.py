@@ -54,7 +54,8 @@ class Found(NamedTuple):
 
     tokens: Tensor  # (batch, length)
     margins: Tensor  # (batch,) in double precision
-    tried: Tensor  # (batch,) how many problems were tried for it
+    by_start: Tensor  # (starts, batch) margins that each start ended with
+    tried: Tensor  # (starts, batch) problems tried by each
 
 
 def margins(logits: Tensor, answers: Tensor) -> Tensor:
@@ -192,12 +193,11 @@ def attack(weights: Weights, questions: Questions, seed: int = 0, starts: int = 
     """
     task, generator = weights.task, torch.Generator().manual_seed(seed)
     answers, size = questions.numbers.sum(1) % task.n_numbers, len(questions.asked)
-    tried, best, worst = torch.zeros(size, dtype=torch.long), torch.full((size,), torch.inf), None
+    tried, ends, problems = torch.ones(starts, size, dtype=torch.long), [], []
     for start in range(starts):
         contexts = draw_contexts(task, questions, generator, None if start else names_by_score(weights, questions))
         here = margin_of(weights, tokens_of(task, contexts, questions), answers)
         rows = torch.arange(size)  # of questions whose descent goes on
-        tried += 1
         for _ in range(sweeps):
             before = here[rows]
             for respect in range(task.slots + 3):
@@ -207,7 +207,7 @@ def attack(weights: Weights, questions: Questions, seed: int = 0, starts: int = 
                 values = torch.full(exist.shape, torch.inf, dtype=here.dtype)
                 tokens = tokens_of(task, found.at(of, which), mine.at(of))
                 values[of, which] = margin_of(weights, tokens, answers[rows[of]])
-                tried[rows] += exist.sum(1)
+                tried[start, rows] += exist.sum(1)
                 least, which = values.min(1)
                 worse = (least < here[rows]).nonzero()[:, 0]
                 for kept, new in zip(contexts, found):
@@ -216,10 +216,11 @@ def attack(weights: Weights, questions: Questions, seed: int = 0, starts: int = 
             rows = rows[here[rows] < before]
             if not len(rows):
                 break
-        tokens = tokens_of(task, contexts, questions)
-        worst = tokens if worst is None else torch.where((here < best)[:, None], tokens, worst)
-        best = torch.minimum(best, here)
-    return Found(worst, margin_of(weights.to(torch.float64), worst, answers), tried)
+        ends.append(here)
+        problems.append(tokens_of(task, contexts, questions))
+    ends = torch.stack(ends)
+    worst = torch.stack(problems)[ends.argmin(0), torch.arange(size)]
+    return Found(worst, margin_of(weights.to(torch.float64), worst, answers), ends, tried)
 
 
 def margin_of(weights: Weights, tokens: Tensor, answers: Tensor) -> Tensor:

@@ -39,7 +39,7 @@ def attack_part(weights: Weights, kind: str, seed: int, part: int, *_) -> list[d
             "margin": round(margin.item(), 6),
             "tried": tried.item(),
         }
-        for place, (tokens, margin, tried, answer) in enumerate(zip(*found, given))
+        for place, (tokens, margin, tried, answer) in enumerate(zip(found.tokens, found.margins, found.tried.sum(0), given))
     ]
 
 
