@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.stats import fisher_exact, kendalltau
+from scipy.stats import fisher_exact, kendalltau, spearmanr
 
 from assign_add_lib.analysis import delays, fourier
 from assign_add_lib.analysis.phases import shortcut_level
@@ -502,6 +502,41 @@ def nothing_changes():
     return "less than the fallen" if fell < held and held >= 0.5 else "little, as the fallen" if held >= 0.5 else "not little"
 
 
+def attacked(kind=None):
+    """The table of what was found in ten runs, of one kind or of all, by run."""
+    table = pd.read_csv(shipped_file("proof/attacked.csv")).query("run != 'by hand'")
+    assert len(table) == 40
+    return table if kind is None else table.query("kind == @kind").set_index("run")
+
+
+def of_broken(column):
+    """The mean of a column over the broken questions of each run."""
+    table = attacked().query("broken > 0").dropna(subset=[column])
+    total = (table[column] * table["broken"]).groupby(table["run"]).sum() / table["broken"].groupby(table["run"]).sum()
+    assert len(total) == 10
+    return total
+
+
+def beats_blind():
+    table = attacked()
+    many = (table["one start"] >= table["blind"] - 1e-9).sum()
+    return "held" if many >= 38 and table["one start"].sum() >= 1.2 * table["blind"].sum() else "not held"
+
+
+def in_runs(holds, needed=8):
+    return "held" if holds.sum() >= needed else "not held"
+
+
+def rare_contexts():
+    none = (attacked().query("broken > 0").groupby("run")["as bad"].sum() == 0).all()
+    return in_runs(of_broken("none of 500 wrong") >= 0.5) if none else "not held"
+
+
+def share_of_context():
+    plain = attacked("0-var")
+    return "held" if spearmanr(plain["context"], plain["found"]).statistic >= 0.6 else "not held"
+
+
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
 DECIDE = {
     "threshold": threshold,
@@ -529,21 +564,16 @@ DECIDE = {
     "notes-handed-over": notes_handed_over,
     "theorem-own-start": lambda: theorem_step("own start"),
     "theorem-small-outputs": theorem_small_outputs,
-    **dict.fromkeys(
-        (
-            "attack-blind",
-            "attack-repeats",
-            "attack-copies",
-            "attack-number",
-            "attack-names",
-            "attack-waves",
-            "attack-taken",
-            "attack-place",
-            "attack-rare",
-            "attack-share",
-        ),
-        lambda: "not measured yet",
-    ),
+    "attack-blind": beats_blind,
+    "attack-repeats": lambda: in_runs(of_broken("repeated in half") >= 0.9, 10),
+    "attack-copies": lambda: in_runs(of_broken("broken with one copy") <= 0.3),
+    "attack-number": lambda: in_runs(of_broken("broken with another number") <= 0.5),
+    "attack-names": lambda: in_runs((of_broken("broken with other names") <= 0.6) & (of_broken("rank of names") < 0)),
+    "attack-waves": lambda: in_runs(of_broken("numbers less alike").between(0.4, 0.6, inclusive="neither")),
+    "attack-taken": lambda: in_runs(of_broken("answer takes it") > 0.7),
+    "attack-place": lambda: in_runs(of_broken("place of asked").between(2.5, 4.5)),
+    "attack-rare": rare_contexts,
+    "attack-share": share_of_context,
     **dict.fromkeys(
         ("repair-sharper", "repair-numbers", "repair-names", "repair-matches", "repair-trained"), lambda: "not measured yet"
     ),
