@@ -198,7 +198,7 @@ def test_a_row_of_what_heads_are_told_and_of_last_rounds_measured_again():
 @torch.inference_mode()
 def test_what_an_attack_found_measured_again():
     """Of one run and kind the margins and all that is told of the broken questions; of some, the search."""
-    every = pd.read_csv(shipped_file("proof/found.csv"))
+    every = pd.read_csv(shipped_file("proof/found.csv.bz2"))
     assert len(every) == 11 * 4 * attacked.SIZE and [*every["run"].unique()] == [*attacked.networks()]
     for row in every["tokens"]:
         Problem.from_tokens(torch.tensor([*map(int, row.split())]))

@@ -1,5 +1,6 @@
 """Chapter 18: what an attack finds for each run and kind, beside blind search and random contexts, and what it has in common."""
 
+import bz2
 from pathlib import Path
 
 import pandas as pd
@@ -146,4 +147,4 @@ def table(folder: Path = FOLDER) -> Files:
             rows.append(pd.read_csv(files[0]))
             problems.append(pd.read_csv(files[1]))
     made = {"data/proof/attacked.csv": text_of(pd.concat(rows))}
-    return made | {"data/proof/found.csv": text_of(pd.concat(problems), digits=None)}
+    return made | {"data/proof/found.csv.bz2": bz2.compress(text_of(pd.concat(problems), digits=None).encode())}
