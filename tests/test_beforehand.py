@@ -31,9 +31,9 @@ from assign_add_lib.laboratory import SEEDS, read_plan, shipped_plans
 from assign_add_lib.laboratory.analysis import MEASURES, comes
 from assign_add_lib.laboratory.training import StudyRun, load_world_run
 from assign_add_lib.model import run
-from assign_add_lib.sampling import evaluation_sets
+from assign_add_lib.sampling import EVALUATION_SETS, evaluation_sets
 from assign_add_lib.systems import SYSTEMS
-from assign_add_lib.task import STUDY
+from assign_add_lib.task import KINDS, STUDY
 from assign_add_lib.theory import load_table
 from assign_add_lib.training import load_run, shipped_runs
 
@@ -537,6 +537,47 @@ def share_of_context():
     return "held" if spearmanr(plain["context"], plain["found"]).statistic >= 0.6 else "not held"
 
 
+def repaired(repair):
+    """How many of the questions of each kind are broken, and the accuracies, before and with a repair, by run."""
+    table = pd.read_csv(shipped_file("proof/repaired.csv")).set_index("run")
+    after = table.query("repair == @repair")
+    before = table.query("repair == 'as trained'").loc[after.index]
+    return [(each.filter(like="broken "), each[list(EVALUATION_SETS)]) for each in (before, after)]
+
+
+def repairs_held(repair, *predicted):
+    (broken, right), (left, now) = repaired(repair)
+    held = [bool(each(broken, left, (right - now).max(axis=1))) for each in predicted]
+    return f"{WORDS[sum(held)]} of {WORDS[len(held)]}"
+
+
+def between(low, high):
+    return lambda broken, left, cost: low <= left.to_numpy().sum() / broken.to_numpy().sum() <= high
+
+
+def sharper_helps():
+    one, two = [f"broken {kind}" for kind in KINDS[:3]], f"broken {KINDS[3]}"
+    return repairs_held(
+        "sharper",
+        lambda broken, left, cost: (left.sum(axis=1) < broken.sum(axis=1)).all() and len(left) == 10,
+        lambda broken, left, cost: left[one].to_numpy().sum() <= broken[one].to_numpy().sum() / 2 + 1e-3,  # rounded
+        lambda broken, left, cost: left[two].sum() > broken[two].sum() / 2,
+    )
+
+
+def trained_on():
+    (broken, right), (left, now) = repaired("trained on found contexts")
+    control = repaired("trained on")[1][0]
+    assert len(left) == len(control) == 3
+    held = [
+        (left.sum(axis=1) <= broken.sum(axis=1) / 4).all(),
+        (left[f"broken {KINDS[3]}"] > 0).all(),
+        ((right - now).max(axis=1) <= 0.01 + 1e-9).all(),
+        (control.sum(axis=1) >= 0.8 * broken.sum(axis=1)).all(),
+    ]
+    return f"{WORDS[sum(held)]} of four"
+
+
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
 DECIDE = {
     "threshold": threshold,
@@ -574,9 +615,15 @@ DECIDE = {
     "attack-place": lambda: in_runs(of_broken("place of asked").between(2.5, 4.5)),
     "attack-rare": rare_contexts,
     "attack-share": share_of_context,
-    **dict.fromkeys(
-        ("repair-sharper", "repair-numbers", "repair-names", "repair-matches", "repair-trained"), lambda: "not measured yet"
+    "repair-sharper": sharper_helps,
+    "repair-numbers": lambda: repairs_held(
+        "numbers alike", lambda broken, left, cost: (cost <= 0.01 + 1e-9).sum() >= 9, between(0.8, 1.1)
     ),
+    "repair-names": lambda: repairs_held(
+        "names alike", lambda broken, left, cost: (cost <= 0.03 + 1e-9).sum() >= 9, between(0.9, 1.2)
+    ),
+    "repair-matches": lambda: in_runs((sides := repaired("matches alike"))[1][0].sum(axis=1) > sides[0][0].sum(axis=1)),
+    "repair-trained": trained_on,
     "more-steps": more_steps,
     "right-starts": right_starts,
     "right-starts-again": right_starts_again,

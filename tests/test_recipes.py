@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from recipes import __main__ as command
-from recipes import attacked, beginnings, branches, rounds, runs, starts
+from recipes import attacked, beginnings, branches, repaired, rounds, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
@@ -22,10 +22,11 @@ from assign_add_lib.analysis import delays, uneven
 from assign_add_lib.engine import cli
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.engine.sweep import grid
+from assign_add_lib.measures import accuracies
 from assign_add_lib.model import Weights
 from assign_add_lib.model import run as forward
 from assign_add_lib.proof import attack
-from assign_add_lib.sampling import training_population
+from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.systems import SYSTEMS
 from assign_add_lib.task import STUDY, Problem, Split
 from assign_add_lib.training import load_run
@@ -217,6 +218,16 @@ def test_what_an_attack_found_measured_again():
     few = torch.arange(16)
     once_more = attack.attack(weights, questions.at(few), starts=2).margins
     assert (once_more <= margins[few] + 1).double().mean() >= 0.75 and (once_more - margins[few]).mean().abs() < 1
+
+
+@torch.inference_mode()
+def test_a_repair_measured_again():
+    shipped = shipped_row("proof/repaired.csv", run="seed-6", repair="numbers alike")
+    weights = repaired.REPAIRS["numbers alike"](load_run("seed-6").weights())
+    again = accuracies(weights, evaluation_sets(load_run("seed-6").split))
+    assert again == pytest.approx({name: float(shipped[name]) for name in again}, abs=1e-3)
+    margins = repaired.found(weights, repaired.MEASURE, repaired.SIZE, ["2-var"])["2-var"]
+    assert (margins < 0).double().mean() == pytest.approx(float(shipped["broken 2-var"]), abs=0.05)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from .measured import (
 from .pictures import pictures
 from .published import SOURCE, published
 from .recipe import Recipe
+from .repaired import table as repaired
 from .rounds import last_rounds, told_heads
 from .runs import metrics, seeds, ship, sweeps
 from .theory import theorem
@@ -220,6 +221,7 @@ TABLE = [
     Recipe("few-examples", ["data/companions/few-examples.csv"], ["train-rules", "rules-runs"], 1, [few_examples]),
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
     Recipe("attacked", ["data/proof/attacked.csv", "data/proof/found.csv.bz2"], ["runs"], 9, [attacked]),
+    Recipe("repaired", ["data/proof/repaired.csv"], ["runs"], 14, [repaired]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
     Recipe("laboratory-let-go", ["data/laboratory-let-go.csv"], ["laboratory-runs"], 5, [of_let_go]),
