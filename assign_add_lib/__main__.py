@@ -1,16 +1,14 @@
 """The command line: python -m assign_add_lib train | sweep | export | board | world | solve | attack | bench."""
 
-import argparse
-import os
-import signal
 import sys
+
+from .engine.interrupt import listen, stop_at_once
+
+if __name__ == "__main__":
+    stop_at_once()
+
+import argparse
 from collections.abc import Sequence
-
-
-def _leave(*_) -> None:
-    """What Ctrl-C does while nothing runs yet: torch takes seconds to import, and there is nothing to lose."""
-    os.write(2, b"error: stopped\n")
-    os._exit(130)
 
 
 def solve(args: argparse.Namespace) -> None:
@@ -101,8 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .engine.cli import refuse, run_command
     from .systems import SYSTEMS
 
-    if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    listen()
     try:
         others = {"world": (world, _world_arguments), "solve": (solve, _solve_arguments)}
         others |= {"attack": (attack, _attack_arguments), "bench": (bench, _bench_arguments)}
@@ -112,6 +109,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as in the background
-        signal.signal(signal.SIGINT, _leave)
     sys.exit(main())

@@ -7,7 +7,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from small import posix
+from small import interrupted, posix
 
 from assign_add_lib.__main__ import main
 
@@ -36,28 +36,9 @@ def test_ctrl_c_and_too_little_memory_in_a_command_are_one_line(monkeypatch, cap
     assert capsys.readouterr().err == f"error: {said}\n"
 
 
-IMPORTING = """
-import builtins, os, runpy, signal, sys
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background does not have
-plain = builtins.__import__
-
-def interrupted(name, *rest, **more):
-    if name == "torch":
-        os.kill(os.getpid(), signal.SIGINT)
-    return plain(name, *rest, **more)
-
-builtins.__import__ = interrupted
-sys.argv = ["assign_add_lib", "solve", "1+2=?"]
-runpy.run_module("assign_add_lib", run_name="__main__", alter_sys=True)
-"""
-
-
 @posix
 def test_ctrl_c_while_importing_is_one_line(root):
-    """A module that takes long to import: Ctrl-C comes just before it."""
-    command = [sys.executable, "-c", IMPORTING]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True)
+    done = interrupted(root, "assign_add_lib", "solve", "1+2=?")
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"error: stopped\n")
 
 

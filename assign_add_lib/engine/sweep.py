@@ -190,8 +190,8 @@ def sweep(
     table = Path(table).resolve() if table else folder / "table.csv"
     configs = grid(system.config, parts)
     _check_same(system, folder, configs)
-    if table.is_dir():
-        raise ValueError(f"{table} is a folder; the table goes into a file")
+    if table.exists() and not (table.is_file() and table.read_bytes().startswith(",".join(system.columns).encode())):
+        raise ValueError(f"{table} is no table of such a sweep, and is not overwritten; choose another file")
 
     def write() -> None:
         rows = [read_row(folder / name, config) for name, config in configs.items()]

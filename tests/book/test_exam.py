@@ -9,6 +9,7 @@ import torch
 from exam.__main__ import draw, exam, key, main
 from exam.questions import QUESTIONS
 from scipy.stats import binom
+from small import interrupted, posix
 
 SEEDS = [str(each) for each in range(12)]
 
@@ -186,8 +187,29 @@ def test_command_writes_both_pages(tmp_path, capsys):
     assert questions[0].key[2][1].split(", ")[-1] in marks and questions[0].key[2][1] not in paper
 
 
-@pytest.mark.parametrize(("chapters", "words"), [("14", "no question on chapter 14"), ("", "at least one"), ("x", "'x'")])
-def test_bad_wishes_are_named(chapters, words, tmp_path, capsys):
-    assert main(["--seed", "7", "--chapters", chapters, "--folder", str(tmp_path)]) == 2
+BAD = [
+    (["--chapters", "14"], "no question on chapter 14"),
+    (["--chapters", " "], "at least one"),
+    (["--chapters", "x"], "no question on chapter x"),
+    (["--chapters", "٣"], "no question on chapter ٣"),
+    (["--seed", "8"], "--seed is given twice"),
+    (["--chapter", "1"], "unrecognized arguments: --chapter 1"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD)
+def test_bad_wishes_are_named(arguments, words, tmp_path, capsys):
+    try:
+        code = main(["--seed", "7", "--folder", str(tmp_path), *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+@posix
+@pytest.mark.parametrize("program", ["exam", "marking", "qti", "recipes"])
+def test_ctrl_c_while_a_program_of_the_book_imports_is_one_line(root, program):
+    done = interrupted(root, program, "none")
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"error: stopped\n")
