@@ -311,16 +311,28 @@ def _attended(
 ) -> Tensor:
     """The residual stream behind all attention, (batch, pos, d_model), as `run` tells of it; each site goes through `at`.
 
-    Where the stream before the last layer is given, the others are not computed.
+    Where the stream before the last layer is given, the others are not computed.  What matrices make of the first stream is
+    looked up by token and position where there are more problems than tokens.
     """
     length, last = w.check(tokens).shape[1], w.n_layers - 1
     if unknown := named - set(site_names(w.n_layers)):
         raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
     future = torch.ones(length, length, dtype=torch.bool, device=tokens.device).triu(1)
+    first = None  # the stream before layer 1, where it is looked up
     if stream is None:
         resid = at("hook_embed", w.W_E[tokens]) + at("hook_pos_embed", w.W_pos[:length].expand(len(tokens), -1, -1))
+        if len(tokens) > len(w.W_E) and not named & {"hook_embed", "hook_pos_embed", "blocks.0.hook_resid_pre"}:
+            first, place = resid, length * tokens + torch.arange(length, device=tokens.device)
     else:
         resid = stream
+
+    def times(stream: Tensor, matrices: Tensor) -> Tensor:
+        """A stream times a matrix of each head, (batch, pos, head, e)."""
+        if stream is not first:
+            return torch.einsum("bpd,hde->bphe", stream, matrices)
+        table = torch.einsum("vpd,hde->vphe", w.W_E[:, None] + w.W_pos[:length], matrices)
+        return table.flatten(0, 1)[place]
+
     for layer in range(w.n_layers) if stream is None else [last]:
         W_Q, W_K, W_V, W_O = (w.by_head(name)[layer] for name in ATTENTION)
         block = f"blocks.{layer}"
@@ -328,17 +340,18 @@ def _attended(
         resid = at(f"{block}.hook_resid_pre", resid)  # (batch, pos, d_model)
         reader = resid if whole or layer < last else resid[:, -1:]  # (batch, query, d_model)
         if named & {inside["q"], inside["k"]}:
-            q = at(inside["q"], torch.einsum("bqd,hde->bqhe", reader, W_Q))
-            k = at(inside["k"], torch.einsum("bkd,hde->bkhe", resid, W_K))
+            q, k = at(inside["q"], times(reader, W_Q)), at(inside["k"], times(resid, W_K))
             scores = torch.einsum("bqhe,bkhe->bhqk", q, k) / math.sqrt(W_Q.shape[-1])
         else:
-            scores = torch.einsum("bqd,hde,bke->bhqk", reader, W_Q @ W_K.mT / math.sqrt(W_Q.shape[-1]), resid)
+            scores = torch.einsum("bqhe,bke->bhqk", times(reader, W_Q @ W_K.mT / math.sqrt(W_Q.shape[-1])), resid)
         scores = at(f"{block}.attn.hook_attn_scores", scores.masked_fill(future[-reader.shape[1] :], -torch.inf))
         pattern = at(f"{block}.attn.hook_pattern", scores.softmax(-1))  # (batch, head, query, key)
         if named & {inside["v"], inside["z"]}:
-            v = at(inside["v"], torch.einsum("bkd,hde->bkhe", resid, W_V))
+            v = at(inside["v"], times(resid, W_V))
             z = at(inside["z"], torch.einsum("bhqk,bkhe->bqhe", pattern, v))
             moved = torch.einsum("bqhe,hed->bqd", z, W_O)
+        elif reader is first:
+            moved = torch.einsum("bhqk,bkhe->bqe", pattern, times(resid, W_V @ W_O))
         else:
             moved = torch.einsum("bhqk,bkd,hde->bqe", pattern, resid, W_V @ W_O)
         resid = reader + at(f"{block}.hook_attn_out", moved)
@@ -376,14 +389,13 @@ class Activations:
 
 
 def trace(weights: Weights, tokens: Tensor) -> Activations:
-    """All that `run` holds at every position, by queries, keys and values, with an axis for the layer; for one head."""
+    """What `run` holds at every position, with an axis for the layer; for one head."""
     sites, blocks = {}, [f"blocks.{layer}" for layer in range(weights.n_layers)]
-    inside = {site for site in site_names(weights.n_layers) if site.endswith(("_q", "_k", "_v", "_z"))}
 
     def at(name: str, value: Tensor) -> Tensor:
         return sites.setdefault(name, value)
 
-    mlp_in = _attended(weights, tokens, at, inside, whole=True)
+    mlp_in = _attended(weights, tokens, at, set(), whole=True)
     scores, pattern = (
         torch.cat([sites[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")
     )
@@ -398,13 +410,14 @@ def trace(weights: Weights, tokens: Tensor) -> Activations:
 
 
 def forward(weights: Weights, tokens: Tensor) -> Tensor:
-    """Logits (batch, pos, N) at every position, by the plain forward; the answer is read at the last.
+    """Logits (batch, pos, N) at every position, by queries, keys and values, and no look-ups; the answer is read at the last.
 
     >>> problems = [Problem.parse("b=17, b+19=?"), Problem.parse("3+4=?")]
     >>> forward(Weights.init(), torch.stack([problem.tokens() for problem in problems])).shape
     torch.Size([2, 16, 59])
     """
-    return trace(weights, tokens).logits
+    every = set(site_names(weights.n_layers))
+    return read_out(weights, _attended(weights, tokens, lambda name, value: value, every, whole=True))
 
 
 def read_out(weights: Weights, resid: Tensor) -> Tensor:

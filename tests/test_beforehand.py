@@ -24,7 +24,7 @@ from assign_add_lib.companions.reasoning import tables as reasoning_tables
 from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
 from assign_add_lib.companions.rules import data, seeds, solvers
 from assign_add_lib.companions.rules import tables as rules
-from assign_add_lib.companions.rules.model import EVERY
+from assign_add_lib.companions.rules.analysis import END
 from assign_add_lib.companions.rules.training import SHOTS
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.laboratory import SEEDS, read_plan, shipped_plans
@@ -444,7 +444,7 @@ def one_rule(contexts=40):
         given = seed.rows().at(slice(100, 100 + contexts))
         rows = torch.cat([given.tokens[:, None, :24].expand(-1, len(inputs), -1), inputs.expand(contexts, -1, -1)], 2)
         network = seed.run("plain").network().requires_grad_(False)
-        answers = network(rows.flatten(0, 1))[:, -1].argmax(1).view(contexts, 1, -1)
+        answers = network(rows.flatten(0, 1), END)[:, -1].argmax(1).view(contexts, 1, -1)
         best = (answers == split.seen @ inputs.T % 7).double().mean(2).amax(1)
         said.append("one rule" if best.median() >= 0.9 else "not one rule" if share(best >= 0.9) < 0.05 else "open")
     return said[0] if len(set(said)) == 1 else "by seed"
@@ -462,9 +462,9 @@ def skill_three():
         inverse, z = data.inverses(p)[(x1 * y2 - y1 * x2) % p], rows.answers
         u, v = ((x * y2 - y * x2) * inverse * z[:, -3] % p, (x1 * y - y1 * x) * inverse * z[:, -2] % p)
         for layer in network.layers:
-            layer.norm_mlp.register_forward_pre_hook(lambda module, given, of=around: of.append(given[0][:, -2]))
-            layer.down.register_forward_hook(lambda module, given, written, of=around: of.append(of[-1] + written[:, -2]))
-        whole = share(network(rows.tokens, EVERY)[:, -2].argmax(1) == z[:, -1])
+            layer.norm_mlp.register_forward_pre_hook(lambda module, given, of=around: of.append(given[0][:, -1]))
+            layer.down.register_forward_hook(lambda module, given, written, of=around: of.append(of[-1] + written[:, -1]))
+        whole = share(network(rows.asking, END)[:, -1].argmax(1) == z[:, -1])
         there, which = (u * p + v).unique(return_inverse=True)
         of_sum = (there // p + there) % p
         shares = []
@@ -476,16 +476,22 @@ def skill_three():
             shares.append((sum(parts) / (one * other).sum()).item())
         first = next(place for place, each in enumerate(shares) if each >= 0.5)
         network.layers[first // 2].down.register_forward_hook(lambda module, given, written: written.mean(0).expand_as(written))
-        left = share(network(rows.tokens, EVERY)[:, -2].argmax(1) == z[:, -1])
+        left = share(network(rows.asking, END)[:, -1].argmax(1) == z[:, -1])
         read = first % 2 and shares[first - 1] < 0.25 and left <= whole / 2
         found.add("the last MLP" if read and first == len(shares) - 1 else "elsewhere")
     return found.pop() if len(found) == 1 else "by network"
 
 
+@cache
+def of_the_study(measure, of):
+    """What a measure finds in the study's own runs."""
+    return [MEASURES[measure](StudyRun(f"seed-{seed}"), of) for seed in SEEDS]
+
+
 def passed_unchanged(prediction):
     """Whether the study's own runs bear a prediction out; no if they have no such problems."""
     try:
-        values = [MEASURES[prediction.measure](StudyRun(f"seed-{seed}"), prediction.of) for seed in SEEDS]
+        values = of_the_study(prediction.measure, prediction.of)
     except (KeyError, ValueError):
         return False
     return sum(map(prediction.holds, values)) >= prediction.seeds
