@@ -1,4 +1,4 @@
-"""The command line: python -m assign_add_lib train | sweep | export | board | world | solve | bench."""
+"""The command line: python -m assign_add_lib train | sweep | export | board | world | solve | attack | bench."""
 
 import sys
 
@@ -56,6 +56,32 @@ def _world_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
+def attack(args: argparse.Namespace) -> None:
+    """Search for the worst that can stand beside questions, and write what was found; run it again to go on."""
+    from .engine.cli import one_line
+    from .proof.broken import KINDS, attack_run
+
+    kinds = args.kind or KINDS
+    found = attack_run(args.run, args.output, kinds, args.questions, args.seed, args.step, args.jobs, not args.quiet)
+    for kind in kinds:
+        rows = found[found["kind"] == kind].sort_values("margin")
+        wrong, worst = int((rows["margin"] < 0).sum()), rows.iloc[0]
+        print(f"{kind}: {wrong} of {len(rows)} questions broken; least margin {worst['margin']:.2f}")
+        print(one_line(f"{worst['problem']} answered with {worst['answer']}"))
+    print(f"written: {args.output}")
+
+
+def _attack_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="a shipped run, or the folder of your own")
+    parser.add_argument("--kind", action="append", metavar="KIND", help='such as "2-var"; default: all kinds')
+    parser.add_argument("--questions", type=int, default=128, metavar="N", help="of each kind (default 128)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="decides questions and search (default 0)")
+    parser.add_argument("--step", type=int, metavar="N", help="a checkpoint of that run, the last if not given")
+    parser.add_argument("--output", default="attack.csv", metavar="FILE", help="where the problems go (default attack.csv)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes, one thread each (default: one per core)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
 def bench(args: argparse.Namespace) -> None:
     """Measure the speed of a training step, side by side with TransformerLens."""
     from .speed import main
@@ -75,10 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     listen()
     try:
-        others = {"world": (world, _world_arguments), "solve": (solve, _solve_arguments), "bench": (bench, _bench_arguments)}
+        others = {"world": (world, _world_arguments), "solve": (solve, _solve_arguments)}
+        others |= {"attack": (attack, _attack_arguments), "bench": (bench, _bench_arguments)}
         return run_command(SYSTEMS, others, argv)
     except KeyboardInterrupt:
-        return refuse("stopped; train and sweep continue when the same command is run again") + 128
+        return refuse("stopped; train, sweep and attack continue when the same command is run again") + 128
 
 
 if __name__ == "__main__":

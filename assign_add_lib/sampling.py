@@ -99,7 +99,13 @@ def write(task: Task, assigned: Assigned, operands: Tensor, generator: torch.Gen
     pads = torch.zeros(batch, slots + 1, dtype=torch.long, device=device).scatter_add_(1, gap, torch.ones_like(gap))
     pads_before = pads.cumsum(1)[:, :slots]
     start = torch.where(slot < n, 2 * slot + pads_before, room)  # unused slots fall past the end
+    return place(task, variables, values, start, operands)
 
+
+def place(task: Task, variables: Tensor, values: Tensor, start: Tensor, operands: Tensor) -> Tensor:
+    """Token ids (batch, length) of assignments and operands (batch, 2), from where each of them starts, (batch, slots); one
+    that does not count starts at `task.room`."""
+    batch, room, device = len(start), task.room, start.device
     head = torch.full((batch, room + 2), task.pad, device=device)
     head.scatter_(1, start, task.first_variable + variables)
     head.scatter_(1, start + 1, values)

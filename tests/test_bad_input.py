@@ -23,7 +23,7 @@ def test_an_error_that_nobody_reads_still_has_its_code(monkeypatch, capsys, stre
     assert capsys.readouterr().out == ""
 
 
-STOPPED = "stopped; train and sweep continue when the same command is run again"
+STOPPED = "stopped; train, sweep and attack continue when the same command is run again"
 
 
 @pytest.mark.parametrize("error, code, said", [(KeyboardInterrupt, 130, STOPPED), (MemoryError, 2, "there is not enough memory")])

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import parent_process
 from pathlib import Path
+from typing import Any
 
 import joblib
 import torch
@@ -90,8 +91,8 @@ def _finish(
     return None
 
 
-def _here(work: Mapping[str, Job], jobs: int | None) -> Iterator[tuple[str, str | None]]:
-    """Do this work by processes here, no more than there are runs; yields as `on_cluster` does."""
+def here(work: Mapping[str, Job], jobs: int | None) -> Iterator[tuple[str, Any]]:
+    """Do this work by processes here, no more than there are jobs; yields as `on_cluster` does."""
     ends = {"inner_max_num_threads": 1, "initializer": end_with, "initargs": (os.getpid(),)}
     with joblib.parallel_config("loky", n_jobs=max(1, min(jobs or joblib.cpu_count(), len(work))), **ends):
         workers = joblib.Parallel(return_as="generator_unordered", pre_dispatch="all", batch_size=1)
@@ -204,7 +205,7 @@ def sweep(
 
     pending = {name: config for name, config in configs.items() if not read_row(folder / name, config)}
     work = {name: partial(_finish, system, config, folder / name, device, command) for name, config in pending.items()}
-    outcomes = on_cluster(scheduler, work) if scheduler else _here(work, jobs)
+    outcomes = on_cluster(scheduler, work) if scheduler else here(work, jobs)
     folders, failures = [folder / name for name in configs], []
     with lock_file(table), _progress(folders, sum(each.steps for each in configs.values()), progress):
         check_writable(folder)
