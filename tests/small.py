@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,27 +120,3 @@ def line(step):
 def held(output):
     """The data inside a static output."""
     return json.loads(re.search(r'<script type="application/json">(.*?)</script>', output, re.S)[1])
-
-
-IMPORTING = """
-import builtins, os, runpy, signal, sys
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background does not have
-plain = builtins.__import__
-
-def interrupted(name, *rest, **more):
-    if name == "torch":
-        os.kill(os.getpid(), signal.SIGINT)
-    return plain(name, *rest, **more)
-
-builtins.__import__ = interrupted
-sys.argv.pop(0)
-runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-"""
-
-
-def interrupted(root, *program):
-    """A program of the package or of tools/, to which Ctrl-C comes just before it imports torch, which takes long."""
-    command = [sys.executable, "-c", IMPORTING, *program]
-    path = os.pathsep.join(map(str, (root, root / "tools")))
-    return subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True)

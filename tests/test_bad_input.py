@@ -1,13 +1,11 @@
-"""The command line when nobody reads it, and at Ctrl-C at any time; that of bad arguments is in test_main."""
+"""The command line when nobody reads it, and at Ctrl-C in a command; that of bad arguments is in test_main."""
 
 import os
-import signal
 import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
-from small import interrupted, posix
 
 from assign_add_lib.__main__ import main
 
@@ -34,19 +32,6 @@ def test_ctrl_c_and_too_little_memory_in_a_command_are_one_line(monkeypatch, cap
     monkeypatch.setattr("assign_add_lib.training.load_run", stop)
     assert main(["solve", "1+2=?"]) == code
     assert capsys.readouterr().err == f"error: {said}\n"
-
-
-@posix
-def test_ctrl_c_while_importing_is_one_line(root):
-    done = interrupted(root, "assign_add_lib", "solve", "1+2=?")
-    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"error: stopped\n")
-
-
-def test_ctrl_c_that_is_ignored_stays_ignored():
-    """As for a command in the background: the handler is set only in place of the usual one."""
-    before = signal.getsignal(signal.SIGINT)
-    assert main(["solve", "nonsense"]) == 2
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_the_package_itself_imports_nothing_heavy(root):

@@ -9,7 +9,6 @@ import torch
 from exam.__main__ import draw, exam, key, main
 from exam.questions import QUESTIONS
 from scipy.stats import binom
-from small import interrupted, posix
 
 SEEDS = [str(each) for each in range(12)]
 
@@ -206,10 +205,3 @@ def test_bad_wishes_are_named(arguments, words, tmp_path, capsys):
     assert code == 2
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
-@posix
-@pytest.mark.parametrize("program", ["exam", "marking", "qti", "recipes"])
-def test_ctrl_c_while_a_program_of_the_book_imports_is_one_line(root, program):
-    done = interrupted(root, program, "none")
-    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"error: stopped\n")
