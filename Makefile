@@ -78,12 +78,13 @@ student: $(READY)
 
 # The notebooks to hand in, and the marks of a folder of them: make mark SUBMISSIONS="week 1" EXERCISES="1.3 2.4=3" MARK="--seconds 120"
 assignments mark: export PYTHONPATH = tools
+assignments mark: COUNTING = $(if $(EXERCISES),--exercises "$(EXERCISES)")
 assignments: $(READY)
-	$(BIN)/python -m marking assignments assignments --exercises "$(EXERCISES)" --package "$(PACKAGE)"
+	$(BIN)/python -m marking assignments assignments $(COUNTING) $(if $(PACKAGE),--package "$(PACKAGE)")
 
 mark: $(READY)
 	@test -n "$(SUBMISSIONS)" || { echo "Say which folder: make mark SUBMISSIONS=folder" >&2; exit 2; }
-	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" --exercises "$(EXERCISES)" $(MARK)
+	@$(BIN)/python -m marking mark "$(SUBMISSIONS)" $(COUNTING) $(MARK)
 
 # The quizzes for learning platforms, in the format QTI 1.2.
 quizzes: export PYTHONPATH = tools

@@ -24,8 +24,8 @@ A map of the package.  Each entry imports only entries above it in this list.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # to type checkers true; `typing` itself takes a while, in which Ctrl-C would show where it is
 if TYPE_CHECKING:
     from .circuits import last_logits
     from .model import Weights, forward, run

@@ -1,16 +1,14 @@
-"""The command line: python -m assign_add_lib train | sweep | export | board | world | solve | certify | bench."""
+"""The command line: python -m assign_add_lib train | sweep | export | board | world | solve | attack | certify | bench."""
+
+import sys
+
+from .engine.interrupt import listen, stop_at_once
+
+if __name__ == "__main__":
+    stop_at_once()
 
 import argparse
-import os
-import signal
-import sys
 from collections.abc import Sequence
-
-
-def _leave(*_) -> None:
-    """What Ctrl-C does while nothing runs yet: torch takes seconds to import, and there is nothing to lose."""
-    os.write(2, b"error: stopped\n")
-    os._exit(130)
 
 
 def solve(args: argparse.Namespace) -> None:
@@ -55,6 +53,32 @@ def _world_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole_numbers, default=[0, 1, 2], metavar="LIST", help="default 0-2")
     parser.add_argument("--jobs", type=int, help="number of processes, one thread each (default: one per core)")
     parser.add_argument("--device", help="cpu or cuda (default: CUDA if there is one)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def attack(args: argparse.Namespace) -> None:
+    """Search for the worst that can stand beside questions, and write what was found; run it again to go on."""
+    from .engine.cli import one_line
+    from .proof.broken import KINDS, attack_run
+
+    kinds = args.kind or KINDS
+    found = attack_run(args.run, args.output, kinds, args.questions, args.seed, args.step, args.jobs, not args.quiet)
+    for kind in kinds:
+        rows = found[found["kind"] == kind].sort_values("margin")
+        wrong, worst = int((rows["margin"] < 0).sum()), rows.iloc[0]
+        print(f"{kind}: {wrong} of {len(rows)} questions broken; least margin {worst['margin']:.2f}")
+        print(one_line(f"{worst['problem']} answered with {worst['answer']}"))
+    print(f"written: {args.output}")
+
+
+def _attack_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="a shipped run, or the folder of your own")
+    parser.add_argument("--kind", action="append", metavar="KIND", help='such as "2-var"; default: all kinds')
+    parser.add_argument("--questions", type=int, default=128, metavar="N", help="of each kind (default 128)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="decides questions and search (default 0)")
+    parser.add_argument("--step", type=int, metavar="N", help="a checkpoint of that run, the last if not given")
+    parser.add_argument("--output", default="attack.csv", metavar="FILE", help="where the problems go (default attack.csv)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes, one thread each (default: one per core)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
@@ -107,17 +131,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .engine.cli import refuse, run_command
     from .systems import SYSTEMS
 
-    if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    listen()
     try:
-        others = {"world": (world, _world_arguments), "solve": (solve, _solve_arguments), "bench": (bench, _bench_arguments)}
-        others["certify"] = certify, _certify_arguments
+        others = {"world": (world, _world_arguments), "solve": (solve, _solve_arguments)}
+        others |= {"attack": (attack, _attack_arguments), "certify": (certify, _certify_arguments)}
+        others["bench"] = bench, _bench_arguments
         return run_command(SYSTEMS, others, argv)
     except KeyboardInterrupt:
-        return refuse("stopped; train and sweep continue when the same command is run again") + 128
+        return refuse("stopped; train, sweep, attack and certify continue when the same command is run again") + 128
 
 
 if __name__ == "__main__":
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as in the background
-        signal.signal(signal.SIGINT, _leave)
     sys.exit(main())

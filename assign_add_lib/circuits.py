@@ -39,32 +39,34 @@ def _of_layer(layer: int, *matrices: Tensor) -> list[Tensor]:
 def qk_table(weights: Weights) -> Tensor:
     """C QK1 C^T: layer-1 score of every embedding (rows, as query) for every other (columns, as key).  Figure 6."""
     C = embedding_table(weights)
-    return C @ QK(weights, 1) @ C.T
+    return C @ QK(weights.of_one_head(), 1) @ C.T
 
 
 def position_scores(weights: Weights) -> Tensor:
     """P QK1 P^T over the positions of the assignments, (room, room).  Figure 7a."""
     P = weights.W_pos[: weights.task.room]
-    return P @ QK(weights, 1) @ P.T
+    return P @ QK(weights.of_one_head(), 1) @ P.T
 
 
 def variable_identity(weights: Weights) -> Tensor:
     """(E_var OV1) QK2 (E_var OV1)^T, (V, V): does a moved variable look for its own name?  Figure 7b."""
+    weights = weights.of_one_head(2)
     moved = weights.W_E[weights.task.first_variable :] @ OV(weights, 1)
     return moved @ QK(weights, 2) @ moved.T
 
 
 def bare_addition(weights: Weights) -> Tensor:
     """Logits (N, N, N) of relu((E_x + E_y) OV2 W_in) W_out W_U for all pairs (x, y): no attention, no skip path."""
+    weights = weights.of_one_head(2)
     pre = weights.W_E[: weights.task.n_numbers] @ OV(weights, 2) @ weights.W_in  # (N, d_mlp), one operand's share
     return (pre[:, None] + pre).relu() @ (weights.W_out @ weights.W_U)
 
 
 def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
-    """Logits (batch, N) at `=`, by the factored forward: exactly `forward(weights, tokens)[:, -1]`, much faster.
+    """Logits (batch, N) at `=`, by the factored forward: `forward(weights, tokens)[:, -1]` to rounding, much faster.
 
     Layer 1 is read off the tables of C, layer 2 is computed for the one query at `=`, and no (batch, pos, d_model)
-    tensor is ever made.
+    tensor is ever made.  ValueError for another network than one of two layers of one head.
 
     >>> weights, tokens = Weights.init(), Problem.parse("b=17, b+19=?").tokens()[None]
     >>> last_logits(weights, tokens).shape
@@ -77,7 +79,7 @@ def last_logits(weights: Weights, tokens: Tensor) -> Tensor:
 
 def last_reading(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor]:
     """Those logits, and what `=` reads in layer 2, (batch, key)."""
-    w, length, d_vocab = weights, weights.check(tokens).shape[1], len(weights.W_E)
+    w, length, d_vocab = weights.of_one_head(2), weights.check(tokens).shape[1], len(weights.W_E)
     QK1, QK2 = (w.W_Q @ w.W_K.mT / math.sqrt(w.W_Q.shape[-1])).unbind()
     OV1, OV2 = (w.W_V @ w.W_O).unbind()
     C = torch.cat([w.W_E, w.W_pos[:length]])  # (rows, d_model)
@@ -115,6 +117,7 @@ def last_reading(weights: Weights, tokens: Tensor) -> tuple[Tensor, Tensor]:
     return resid @ w.W_U + (resid @ w.W_in).relu() @ (w.W_out @ w.W_U), a2
 
 
+#: What the query and the key bring into each of `layer_1_terms`.
 LAYER_1_TERMS = ("token, token", "token, position", "position, token", "position, position")
 
 
@@ -129,8 +132,8 @@ def layer_1_terms(weights: Weights, tokens: Tensor) -> Tensor:
     return torch.stack([S[row[:, :, None], column[:, None]] for row in (t, p) for column in (t, p)], 1)
 
 
-QUERY_SOURCES = ("own", "operand tokens", "rest of layer 1")
-KEY_SOURCES = ("own", "token before", "rest of layer 1")
+QUERY_SOURCES = ("own", "operand tokens", "rest of layer 1")  #: The first axis of `layer_2_terms`, without the batch.
+KEY_SOURCES = ("own", "token before", "rest of layer 1")  #: The second.
 
 
 def layer_2_terms(weights: Weights, tokens: Tensor) -> Tensor:
@@ -140,7 +143,8 @@ def layer_2_terms(weights: Weights, tokens: Tensor) -> Tensor:
     rest of what layer 1 added.  Key sources: the key's own token and position; the token before it, moved by layer 1;
     the rest of what layer 1 added.  The sources sum to the residual stream, so the nine terms sum to the score.
     """
-    task, activations = weights.task, trace(weights, weights.task.check(tokens))
+    weights, task = weights.of_one_head(2), weights.task
+    activations = trace(weights, task.check(tokens))
     own, added, A = activations.resid_pre, activations.attn_out[:, 0], activations.pattern[:, 0]
     moved = weights.W_E[tokens] @ OV(weights, 1)  # (batch, pos, d_model)
     operands = [task.left, task.right]
@@ -154,7 +158,7 @@ def layer_2_terms(weights: Weights, tokens: Tensor) -> Tensor:
 
 def mlp_input_sources(weights: Weights, activations: Activations, tokens: Tensor) -> dict[str, Tensor]:
     """What the MLP reads at `=`, split by where it comes from: name -> (batch, d_model); the parts sum to `mlp_in`."""
-    task = weights.task
+    weights, task = weights.of_one_head(2), weights.task
     attention = activations.pattern[:, 1, task.last]  # (batch, key), of layer 2
     added = torch.zeros_like(attention).scatter(1, task.value_positions(tokens), 1.0)
     embedded, from_layer_1, OV2 = weights.W_E[tokens], activations.attn_out[:, 0], OV(weights, 2)

@@ -14,7 +14,7 @@ from torch import Tensor
 from .model import Weights, weight_shapes
 from .task import STUDY, Task
 
-FREQUENCIES = (1, 11, 15, 25, 27)
+FREQUENCIES = (1, 11, 15, 25, 27)  #: Those of the network of chapter 10.
 
 
 def blocks(sizes: Mapping[str, int]) -> dict[str, slice]:
@@ -35,7 +35,7 @@ def _checked(frequencies: Sequence[int]) -> tuple[int, ...]:
 
 
 def margin(frequencies: Sequence[int], N: int) -> float:
-    """The least lead of the right logit over another, sum_k |cos(pi k (x-y)/N)| (1 - cos(2 pi k d/N)), of all x-y and d != 0."""
+    """The least lead of the right logit over another, of any x-y and d: `sum_k |cos(pi k (x-y)/N)| (1 - cos(2 pi k d/N))`."""
     k = torch.tensor(_checked(frequencies), dtype=torch.float64)[:, None]
     difference = torch.arange(N, dtype=torch.float64)
     lead = (math.pi * k * difference / N).cos().abs().T @ (1 - (2 * math.pi * k * difference[1:] / N).cos())

@@ -58,6 +58,7 @@ def qk2_ov1_var_identity(weights: Weights) -> float:
 
 def _most_read(activations: Activations, layer: int, tokens: Tensor, task: Task) -> Tensor:
     """The two positions (batch, 2) that `=` attends to most, the left one first; ValueError for problems of another task."""
+    activations.weights.of_one_head(2)
     pattern = activations.pattern[:, layer - 1]
     if pattern.shape[1:] != (task.length, task.length):
         raise ValueError(f"the attention is of {pattern.shape[1]} positions, and the task has {task.length}")
@@ -108,6 +109,7 @@ ATTENTION_MEASURES = (
     attn_l2_equal_to_values,
     probe_l1_mid_var_from_num,
 )
+#: The names of the seven progress measures.
 PROGRESS_MEASURES = tuple(measure.__name__ for measure in WEIGHT_MEASURES + ATTENTION_MEASURES)
 
 

@@ -17,8 +17,8 @@ class Weights:
     """Every weight of the 2-layer, 1-head transformer, named as TransformerLens names them.
 
     Vectors are rows: x @ W.  The first axis of the attention matrices is the layer; the MLP stands after the last one.
-    There are no biases and no normalisation.  Networks of the laboratory may have other numbers of layers, and a second
-    axis for the head, (layer, head, d_model, d_head).  Raises ValueError where shapes do not fit each other.
+    There are no biases and no normalisation.  There may be other numbers of layers, and a second axis for the head, (layer,
+    head, d_model, d_head).  Raises ValueError where shapes do not fit each other.
 
     >>> weights = Weights.init(Task(n_numbers=5, n_variables=3, length=10), seed=0, d_model=16, d_mlp=32)
     >>> weights.W_E.shape, weights.W_in.shape
@@ -28,15 +28,15 @@ class Weights:
     >>> silent = weights.replace(W_out=0 * weights.W_out)  # the same network without its MLP
     """
 
-    W_E: Tensor  # (d_vocab, d_model) token embeddings
-    W_pos: Tensor  # (length, d_model) position embeddings
-    W_Q: Tensor  # (2, d_model, d_head) queries
-    W_K: Tensor  # (2, d_model, d_head) keys
-    W_V: Tensor  # (2, d_model, d_head) values
-    W_O: Tensor  # (2, d_head, d_model) outputs
-    W_in: Tensor  # (d_model, d_mlp) into the neurons of layer 2
-    W_out: Tensor  # (d_mlp, d_model) out of them
-    W_U: Tensor  # (d_model, N) unembedding onto the numbers
+    W_E: Tensor  #: (d_vocab, d_model) token embeddings
+    W_pos: Tensor  #: (length, d_model) position embeddings
+    W_Q: Tensor  #: (2, d_model, d_head) queries
+    W_K: Tensor  #: (2, d_model, d_head) keys
+    W_V: Tensor  #: (2, d_model, d_head) values
+    W_O: Tensor  #: (2, d_head, d_model) outputs
+    W_in: Tensor  #: (d_model, d_mlp) into the neurons of layer 2
+    W_out: Tensor  #: (d_mlp, d_model) out of them
+    W_U: Tensor  #: (d_model, N) unembedding onto the numbers
 
     def __post_init__(self):
         sizes = len(self.W_E), len(self.W_pos), self.W_U.shape[-1], self.d_model, self.W_Q.shape[-1], self.W_in.shape[-1]
@@ -84,6 +84,15 @@ class Weights:
         """The matrices of attention of this name with their axis for the head, (layer, head, ...), also where there is one."""
         matrices = getattr(self, name)
         return matrices if matrices.dim() == 4 else matrices[:, None]
+
+    def of_one_head(self, layers: int | None = None) -> "Weights":
+        """The same weights without an axis for the head; ValueError for more heads, or for other than so many layers."""
+        heads = self.by_head("W_Q").shape[1]
+        if heads > 1 or layers not in (None, self.n_layers):
+            asked, there = f"{layers or 'any'} layers of one head", f"n_layers {self.n_layers}, n_heads {heads}"
+            raise ValueError(f"this asks for {asked}, and the network has {there}; `run` and `forward` take any network")
+        flat = {name: getattr(self, name)[:, 0] for name in ATTENTION} if self.W_Q.dim() == 4 else {}
+        return self.replace(**flat) if flat else self
 
     @cached_property
     def task(self) -> Task:
@@ -225,8 +234,8 @@ def weight_shapes(
 class Pass(NamedTuple):
     """One pass of the network: the logits at the last position, and what every site held on the way."""
 
-    logits: Tensor  # (batch, N)
-    sites: dict[str, Tensor]  # by TransformerLens' names of hooks, in the order in which they arise
+    logits: Tensor  #: (batch, N)
+    sites: dict[str, Tensor]  #: by TransformerLens' names of hooks, in the order in which they arise
 
     @property
     def answers(self) -> Tensor:
@@ -236,15 +245,19 @@ class Pass(NamedTuple):
     def __getitem__(self, site: str) -> Tensor:
         """What a site held, as `run` tells its shape; KeyError where it was not kept."""
         if site not in self.sites:
-            raise KeyError(f"this pass did not keep {site}: name it in `keep`; it holds {', '.join(self.sites)}")
+            raise KeyError(f"this pass holds no {site}, but {', '.join(self.sites)}; {ELSEWHERE}")
         return self.sites[site]
 
     def attention(self, layer: int) -> Tensor:
-        """The attention (batch, query, key) of a layer of one head, counted from 1."""
-        return self[f"blocks.{layer - 1}.attn.hook_pattern"][:, 0]
+        """The attention (batch, query, key) of a layer, counted from 1; ValueError where it has more than one head."""
+        pattern = self[site := f"blocks.{layer - 1}.attn.hook_pattern"]
+        if pattern.shape[1] > 1:
+            raise ValueError(f"layer {layer} has {pattern.shape[1]} heads; all stand in {site}, (batch, head, query, key)")
+        return pattern[:, 0]
 
 
 Alter = Mapping[str, Callable[[Tensor], Tensor]]
+ELSEWHERE = "those inside of a head `keep` must name; the stream behind a block is hook_resid_pre of the next"
 
 
 def site_names(layers: int = 2) -> tuple[str, ...]:
@@ -311,16 +324,28 @@ def _attended(
 ) -> Tensor:
     """The residual stream behind all attention, (batch, pos, d_model), as `run` tells of it; each site goes through `at`.
 
-    Where the stream before the last layer is given, the others are not computed.
+    Where the stream before the last layer is given, the others are not computed.  What matrices make of the first stream is
+    looked up by token and position where there are more problems than tokens.
     """
     length, last = w.check(tokens).shape[1], w.n_layers - 1
     if unknown := named - set(site_names(w.n_layers)):
-        raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}")
+        raise ValueError(f"no site is called {min(unknown)}; the sites are {', '.join(site_names(w.n_layers))}; {ELSEWHERE}")
     future = torch.ones(length, length, dtype=torch.bool, device=tokens.device).triu(1)
+    first = None  # the stream before layer 1, where it is looked up
     if stream is None:
         resid = at("hook_embed", w.W_E[tokens]) + at("hook_pos_embed", w.W_pos[:length].expand(len(tokens), -1, -1))
+        if len(tokens) > len(w.W_E) and not named & {"hook_embed", "hook_pos_embed", "blocks.0.hook_resid_pre"}:
+            first, place = resid, length * tokens + torch.arange(length, device=tokens.device)
     else:
         resid = stream
+
+    def times(stream: Tensor, matrices: Tensor) -> Tensor:
+        """A stream times a matrix of each head, (batch, pos, head, e)."""
+        if stream is not first:
+            return torch.einsum("bpd,hde->bphe", stream, matrices)
+        table = torch.einsum("vpd,hde->vphe", w.W_E[:, None] + w.W_pos[:length], matrices)
+        return table.flatten(0, 1)[place]
+
     for layer in range(w.n_layers) if stream is None else [last]:
         W_Q, W_K, W_V, W_O = (w.by_head(name)[layer] for name in ATTENTION)
         block = f"blocks.{layer}"
@@ -328,17 +353,18 @@ def _attended(
         resid = at(f"{block}.hook_resid_pre", resid)  # (batch, pos, d_model)
         reader = resid if whole or layer < last else resid[:, -1:]  # (batch, query, d_model)
         if named & {inside["q"], inside["k"]}:
-            q = at(inside["q"], torch.einsum("bqd,hde->bqhe", reader, W_Q))
-            k = at(inside["k"], torch.einsum("bkd,hde->bkhe", resid, W_K))
+            q, k = at(inside["q"], times(reader, W_Q)), at(inside["k"], times(resid, W_K))
             scores = torch.einsum("bqhe,bkhe->bhqk", q, k) / math.sqrt(W_Q.shape[-1])
         else:
-            scores = torch.einsum("bqd,hde,bke->bhqk", reader, W_Q @ W_K.mT / math.sqrt(W_Q.shape[-1]), resid)
+            scores = torch.einsum("bqhe,bke->bhqk", times(reader, W_Q @ W_K.mT / math.sqrt(W_Q.shape[-1])), resid)
         scores = at(f"{block}.attn.hook_attn_scores", scores.masked_fill(future[-reader.shape[1] :], -torch.inf))
         pattern = at(f"{block}.attn.hook_pattern", scores.softmax(-1))  # (batch, head, query, key)
         if named & {inside["v"], inside["z"]}:
-            v = at(inside["v"], torch.einsum("bkd,hde->bkhe", resid, W_V))
+            v = at(inside["v"], times(resid, W_V))
             z = at(inside["z"], torch.einsum("bhqk,bkhe->bqhe", pattern, v))
             moved = torch.einsum("bqhe,hed->bqd", z, W_O)
+        elif reader is first:
+            moved = torch.einsum("bhqk,bkhe->bqe", pattern, times(resid, W_V @ W_O))
         else:
             moved = torch.einsum("bhqk,bkd,hde->bqe", pattern, resid, W_V @ W_O)
         resid = reader + at(f"{block}.hook_attn_out", moved)
@@ -353,11 +379,11 @@ class Activations:
     """
 
     weights: Weights
-    resid_pre: Tensor  # (batch, pos, d_model) token plus position
-    scores: Tensor  # (batch, layer, query, key) attention scores, -inf in the future
-    pattern: Tensor  # (batch, layer, query, key) attention, each row sums to 1
-    attn_out: Tensor  # (batch, layer, pos, d_model) what attention adds to the residual stream
-    mlp_in: Tensor  # (batch, pos, d_model) residual stream that the MLP reads
+    resid_pre: Tensor  #: (batch, pos, d_model) token plus position
+    scores: Tensor  #: (batch, layer, query, key) attention scores, -inf in the future
+    pattern: Tensor  #: (batch, layer, query, key) attention, each row sums to 1
+    attn_out: Tensor  #: (batch, layer, pos, d_model) what attention adds to the residual stream
+    mlp_in: Tensor  #: (batch, pos, d_model) residual stream that the MLP reads
 
     @cached_property
     def pre(self) -> Tensor:
@@ -376,14 +402,17 @@ class Activations:
 
 
 def trace(weights: Weights, tokens: Tensor) -> Activations:
-    """All that `run` holds at every position, by queries, keys and values, with an axis for the layer; for one head."""
-    sites, blocks = {}, [f"blocks.{layer}" for layer in range(weights.n_layers)]
-    inside = {site for site in site_names(weights.n_layers) if site.endswith(("_q", "_k", "_v", "_z"))}
+    """What `run` holds at every position, with an axis for the layer.
+
+    ValueError for layers of more than one head.
+    """
+    weights, sites = weights.of_one_head(), {}
+    blocks = [f"blocks.{layer}" for layer in range(weights.n_layers)]
 
     def at(name: str, value: Tensor) -> Tensor:
         return sites.setdefault(name, value)
 
-    mlp_in = _attended(weights, tokens, at, inside, whole=True)
+    mlp_in = _attended(weights, tokens, at, set(), whole=True)
     scores, pattern = (
         torch.cat([sites[f"{block}.attn.{each}"] for block in blocks], 1) for each in ("hook_attn_scores", "hook_pattern")
     )
@@ -398,13 +427,14 @@ def trace(weights: Weights, tokens: Tensor) -> Activations:
 
 
 def forward(weights: Weights, tokens: Tensor) -> Tensor:
-    """Logits (batch, pos, N) at every position, by the plain forward; the answer is read at the last.
+    """Logits (batch, pos, N) at every position, of any network, without look-ups; the answer is read at the last.
 
     >>> problems = [Problem.parse("b=17, b+19=?"), Problem.parse("3+4=?")]
     >>> forward(Weights.init(), torch.stack([problem.tokens() for problem in problems])).shape
     torch.Size([2, 16, 59])
     """
-    return trace(weights, tokens).logits
+    every = set(site_names(weights.n_layers))
+    return read_out(weights, _attended(weights, tokens, lambda name, value: value, every, whole=True))
 
 
 def read_out(weights: Weights, resid: Tensor) -> Tensor:

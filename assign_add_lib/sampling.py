@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .task import Split, Task
 
+#: The names of the nine evaluation sets, see `evaluation_populations`.
 EVALUATION_SETS = (
     "0-var train",
     "0-var add-restricted",
@@ -28,8 +29,8 @@ EVALUATION_SETS = (
 class Batch(NamedTuple):
     """Problems as the network reads them, with the right answers."""
 
-    tokens: Tensor  # (batch, length) token ids
-    answers: Tensor  # (batch,) numbers
+    tokens: Tensor  #: (batch, length) token ids
+    answers: Tensor  #: (batch,) numbers
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same problems on a device."""
@@ -98,7 +99,13 @@ def write(task: Task, assigned: Assigned, operands: Tensor, generator: torch.Gen
     pads = torch.zeros(batch, slots + 1, dtype=torch.long, device=device).scatter_add_(1, gap, torch.ones_like(gap))
     pads_before = pads.cumsum(1)[:, :slots]
     start = torch.where(slot < n, 2 * slot + pads_before, room)  # unused slots fall past the end
+    return place(task, variables, values, start, operands)
 
+
+def place(task: Task, variables: Tensor, values: Tensor, start: Tensor, operands: Tensor) -> Tensor:
+    """Token ids (batch, length) of assignments and operands (batch, 2), from where each of them starts, (batch, slots); one
+    that does not count starts at `task.room`."""
+    batch, room, device = len(start), task.room, start.device
     head = torch.full((batch, room + 2), task.pad, device=device)
     head.scatter_(1, start, task.first_variable + variables)
     head.scatter_(1, start + 1, values)
@@ -166,7 +173,7 @@ class Population:
 
 
 def training_population(split: Split, r: float = 1.0) -> Population:
-    """The training mixture: 0-var : 1-var left : 1-var right : 2-var = 12 : 10 : 10 : 10r.
+    """The training mixture, 0-var : 1-var left : 1-var right : 2-var = 12 : 10 : 10 : 10r with the study's twelve variables.
 
     Every 1-var question form weighs 1, the 0-var form as much as there are variables, and all 2-var forms together
     r times the 1-var forms of one side.  ValueError for an r below 0 or not finite.

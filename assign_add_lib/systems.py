@@ -28,4 +28,5 @@ STUDY = System(
     claims=_claims,
     sources=_sources,
 )
+#: The systems by name: study, reasoning, hypernetwork, rules, laboratory.
 SYSTEMS = {system.name: system for system in (STUDY, reasoning.SYSTEM, hypernetwork.SYSTEM, rules.SYSTEM, laboratory.SYSTEM)}

@@ -12,7 +12,7 @@ from torch import Tensor
 from .engine.learner import setting
 
 LARGEST = 1000  # of a task's sizes
-KINDS = ("0-var", "1-var left", "1-var right", "2-var")
+KINDS = ("0-var", "1-var left", "1-var right", "2-var")  #: The kinds of problems, by which operands are variables.
 
 
 def _variable_name(index: int) -> str:
@@ -54,7 +54,11 @@ class Task:
     @classmethod
     def of_sizes(cls, d_vocab: int, length: int, n_numbers: int) -> "Task":
         """The task with these numbers of token ids, positions and answers; ValueError where there is none."""
-        return cls(n_numbers, d_vocab - n_numbers - 3, length)
+        try:
+            return cls(n_numbers, d_vocab - n_numbers - 3, length)
+        except ValueError as error:
+            sizes = f"{d_vocab} token ids, {length} positions and {n_numbers} answers"
+            raise ValueError(f"no task of this book has {sizes}, as what is asked here needs: {error}") from None
 
     @property
     def slots(self) -> int:
@@ -138,6 +142,8 @@ class Task:
             raise ValueError(f"sequences of this task have shape (batch, {self.length}), not {tuple(tokens.shape)}")
         if not ((tokens[:, self.room] == self.plus) & (tokens[:, self.last] == self.equal)).all():
             raise ValueError(f"position {self.room} must hold + and position {self.last} must hold =, as token ids of this task")
+        if not ((0 <= tokens) & (tokens < self.d_vocab)).all():
+            raise ValueError(f"token ids of this task go from 0 to {self.d_vocab - 1}")
         return tokens
 
     def assigned_numbers(self, tokens: Tensor) -> Tensor:
@@ -148,6 +154,7 @@ class Task:
         """Where the two numbers to add stand: (batch, 2) positions.
 
         For a constant operand that is the operand's own position, for a variable the position of its assigned number.
+        Where a variable is assigned none, these are no numbers to add, and `right_answers` says so.
         """
         own = torch.tensor([self.left, self.right], device=tokens.device)
         operands = self.check(tokens)[:, own]  # (batch, 2)
@@ -155,8 +162,11 @@ class Task:
         return torch.where(operands >= self.first_variable, found.int().argmax(2) + 1, own)
 
     def right_answers(self, tokens: Tensor) -> Tensor:
-        """The answers (batch,) of problems given as token ids."""
-        return tokens.gather(1, self.value_positions(tokens)).sum(1) % self.n_numbers
+        """The answers (batch,) of problems given as token ids; -1 where an operand is no number and is assigned none."""
+        places, operands = self.value_positions(tokens), tokens[:, self.left : self.last]
+        numbers, before = tokens.gather(1, places), tokens.gather(1, places - 1)
+        there = (numbers < self.n_numbers) & ((operands < self.n_numbers) | (before == operands))
+        return torch.where(there.all(1), numbers.sum(1) % self.n_numbers, -1)
 
     def kind_of(self, tokens: Tensor) -> Tensor:
         """The kind of each problem (batch,), an index into `KINDS`."""

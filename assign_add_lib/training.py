@@ -220,7 +220,9 @@ shipped_runs = Run.shipped
 
 
 def load_run(name: str | Path) -> Run:
-    """Open a shipped run by name, or any run by its folder; FileNotFoundError lists the runs there are.
+    """Open a shipped run of the study by name, or any of this kind by its folder; FileNotFoundError lists the shipped ones.
+
+    Runs of other systems are opened by classes of their own, see `systems.SYSTEMS`; here they give a ValueError.
 
     >>> run = load_run("seed-42")
     >>> run.config.train_fraction, run.steps[-1]

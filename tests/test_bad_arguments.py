@@ -7,13 +7,23 @@ import pytest
 import torch
 from small import TASK, random_weights
 
-from assign_add_lib import Problem, Split, Task, TrainConfig, Weights
+from assign_add_lib import Problem, Split, Task, TrainConfig, Weights, run
+from assign_add_lib.analysis import interventions as iv
 from assign_add_lib.analysis.probes import both_numbers_accuracy, probe_accuracy
-from assign_add_lib.circuits import OV, QK, last_logits
+from assign_add_lib.circuits import (
+    OV,
+    QK,
+    bare_addition,
+    last_logits,
+    layer_2_terms,
+    position_scores,
+    qk_table,
+    variable_identity,
+)
 from assign_add_lib.handmade import fourier_features, margin
 from assign_add_lib.handmade import weights as by_hand
-from assign_add_lib.measures import accuracy
-from assign_add_lib.model import forward, trace
+from assign_add_lib.measures import WEIGHT_MEASURES, accuracy, predictions, progress_measures
+from assign_add_lib.model import forward, trace, weight_shapes
 from assign_add_lib.sampling import Batch, evaluation_sets, training_population
 from assign_add_lib.views.attention import attention, attention_view
 
@@ -33,7 +43,34 @@ ODD_TOKENS = {
     r"\(batch, pos\) .*, not \(20, 20\)": torch.cat([TOKENS, TOKENS], 1),
     r"\(batch, pos\) .*, not \(20, 0\)": TOKENS[:, :0],
 }
+TWO_HEADS = Weights.drawn(weight_shapes(TASK.d_vocab, TASK.length, TASK.n_numbers, 8, 4, 8, 2, 2), 0)
+DEEP = Weights.drawn(weight_shapes(TASK.d_vocab, TASK.length, TASK.n_numbers, 8, 8, 8, 3), 0)
+FOREIGN = Weights.drawn(weight_shapes(8, TASK.length, 8, 8, 8, 8), 0)  # no token ids for + and =
+FORMS = [  # what takes networks of two layers of one head alone, and its arguments
+    *((call, ()) for call in (bare_addition, variable_identity, *WEIGHT_MEASURES[::2])),
+    *((call, (TOKENS,)) for call in (last_logits, layer_2_terms, predictions, iv.cleanly_read, iv.identity_term)),
+    (iv.path_patched, (TOKENS, TOKENS.flip(0))),
+    (progress_measures, (Batch(TOKENS, ANSWERS),)),
+]
+OF_ONE_HEAD = [*FORMS, *((call, ()) for call in (qk_table, position_scores, iv.position_term)), (trace, (TOKENS,))]
+PATTERN, PATCHINGS = "blocks.0.attn.hook_pattern", (iv.patched, iv.attributed)
+ODD = TOKENS.clone()
+ODD[0, 0] = TASK.d_vocab
+UNASSIGNED = [Problem.parse("a=1, a+2=?", TASK).tokens()[None].clone() for _ in range(3)]
+for tokens, operand in zip(UNASSIGNED, (TASK.token("b"), TASK.pad, TASK.plus)):
+    tokens[0, TASK.left] = operand
 REFUSED = [
+    *(("2 layers of one head, .*has n_layers 3, n_heads 1", call, DEEP, *rest) for call, rest in FORMS),
+    *(("layers of one head, .*n_heads 2", call, TWO_HEADS, *rest) for call, rest in OF_ONE_HEAD),
+    ("layer 2 has 2 heads; .*blocks.1.attn.hook_pattern", run(TWO_HEADS, TOKENS).attention, 2),
+    *((f"with an axis for the position, not {PATTERN}", call, WEIGHTS, TOKENS, TOKENS, [PATTERN]) for call in PATCHINGS),
+    *(("with an axis for the position, not none", call, WEIGHTS, TOKENS, TOKENS, []) for call in PATCHINGS),
+    *(("no task of this book has 8 token ids", call, FOREIGN, TOKENS % 8, TOKENS % 8, ["hook_embed"]) for call in PATCHINGS),
+    ("positions are from -10 to 9, not 10", iv.at, TOKENS, 10),
+    ("positions are from -10 to 9, not -11", iv.at, TOKENS, -11),
+    ("keep an answer that should change", iv.changed_problems, TOKENS, torch.Generator(), TASK),
+    ("token ids of this task go from 0 to", TASK.check, ODD),
+    *(("has no answer", iv.Recovery, WEIGHTS, TOKENS[:1], tokens) for tokens in UNASSIGNED),
     *(("the layers are 1 to 2", circuit, WEIGHTS, layer) for circuit in (QK, OV) for layer in (0, 3, 1.5)),
     *((words, call, WEIGHTS, tokens) for call in (trace, forward, last_logits) for words, tokens in ODD_TOKENS.items()),
     ("task must be a Task, not 13", TrainConfig, 42, 30_000, 0.7, 1.0, 512, 1e-3, 0.02, 0.9, 0.999, 128, 512, 100, 100, 13),
@@ -55,6 +92,14 @@ def test_what_makes_no_sense_is_refused(words, call, arguments):
 
 
 def test_what_makes_sense_is_taken():
+    axis = {name: getattr(WEIGHTS, name)[:, None] for name in ("W_Q", "W_K", "W_V", "W_O")}  # of one head
+    assert torch.equal(last_logits(WEIGHTS.replace(**axis), TOKENS), last_logits(WEIGHTS, TOKENS))
+    assert forward(TWO_HEADS, TOKENS)[:, -1].allclose(run(TWO_HEADS, TOKENS).logits, atol=1e-5)
+    assert torch.equal(iv.at(TOKENS, -1), iv.at(TOKENS, TASK.last))
+    assert TASK.right_answers(torch.cat(UNASSIGNED)).tolist() == [-1] * 3 and TASK.right_answers(TOKENS).equal(ANSWERS)
+    sites = ["hook_embed", "blocks.1.hook_mlp_out"]
+    assert iv.patched(WEIGHTS, TOKENS, TOKENS.flip(0), iter(sites)).shape == (20, 2, TASK.length)
+    assert iv.attributed(WEIGHTS, TOKENS, TOKENS.flip(0), iter(sites)).shape == (20, 2, TASK.length)
     assert len(trace(WEIGHTS, TOKENS).pattern) == len(forward(WEIGHTS, TOKENS)) == 20
     assert 0 <= accuracy(WEIGHTS, Batch(TOKENS, ANSWERS)) <= 1
     assert Problem((("a", np.int64(1)),), "a", np.int32(2)).answer == 3  # numbers of other libraries

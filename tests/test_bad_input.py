@@ -1,13 +1,11 @@
-"""The command line when nobody reads it, and at Ctrl-C at any time; that of bad arguments is in test_main."""
+"""The command line when nobody reads it, and at Ctrl-C in a command; that of bad arguments is in test_main."""
 
 import os
-import signal
 import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
-from small import posix
 
 from assign_add_lib.__main__ import main
 
@@ -23,7 +21,7 @@ def test_an_error_that_nobody_reads_still_has_its_code(monkeypatch, capsys, stre
     assert capsys.readouterr().out == ""
 
 
-STOPPED = "stopped; train and sweep continue when the same command is run again"
+STOPPED = "stopped; train, sweep, attack and certify continue when the same command is run again"
 
 
 @pytest.mark.parametrize("error, code, said", [(KeyboardInterrupt, 130, STOPPED), (MemoryError, 2, "there is not enough memory")])
@@ -34,38 +32,6 @@ def test_ctrl_c_and_too_little_memory_in_a_command_are_one_line(monkeypatch, cap
     monkeypatch.setattr("assign_add_lib.training.load_run", stop)
     assert main(["solve", "1+2=?"]) == code
     assert capsys.readouterr().err == f"error: {said}\n"
-
-
-IMPORTING = """
-import builtins, os, runpy, signal, sys
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background does not have
-plain = builtins.__import__
-
-def interrupted(name, *rest, **more):
-    if name == "torch":
-        os.kill(os.getpid(), signal.SIGINT)
-    return plain(name, *rest, **more)
-
-builtins.__import__ = interrupted
-sys.argv = ["assign_add_lib", "solve", "1+2=?"]
-runpy.run_module("assign_add_lib", run_name="__main__", alter_sys=True)
-"""
-
-
-@posix
-def test_ctrl_c_while_importing_is_one_line(root):
-    """A module that takes long to import: Ctrl-C comes just before it."""
-    command = [sys.executable, "-c", IMPORTING]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True)
-    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"error: stopped\n")
-
-
-def test_ctrl_c_that_is_ignored_stays_ignored():
-    """As for a command in the background: the handler is set only in place of the usual one."""
-    before = signal.getsignal(signal.SIGINT)
-    assert main(["solve", "nonsense"]) == 2
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_the_package_itself_imports_nothing_heavy(root):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.stats import fisher_exact, kendalltau
+from scipy.stats import fisher_exact, kendalltau, spearmanr
 
 from assign_add_lib.analysis import delays, fourier
 from assign_add_lib.analysis.phases import shortcut_level
@@ -24,16 +24,16 @@ from assign_add_lib.companions.reasoning import tables as reasoning_tables
 from assign_add_lib.companions.reasoning.training import TOKENS_PASS, answers
 from assign_add_lib.companions.rules import data, seeds, solvers
 from assign_add_lib.companions.rules import tables as rules
-from assign_add_lib.companions.rules.model import EVERY
+from assign_add_lib.companions.rules.analysis import END
 from assign_add_lib.companions.rules.training import SHOTS
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.laboratory import SEEDS, read_plan, shipped_plans
 from assign_add_lib.laboratory.analysis import MEASURES, comes
 from assign_add_lib.laboratory.training import StudyRun, load_world_run
 from assign_add_lib.model import run
-from assign_add_lib.sampling import evaluation_sets
+from assign_add_lib.sampling import EVALUATION_SETS, evaluation_sets
 from assign_add_lib.systems import SYSTEMS
-from assign_add_lib.task import STUDY
+from assign_add_lib.task import KINDS, STUDY
 from assign_add_lib.theory import load_table
 from assign_add_lib.training import load_run, shipped_runs
 
@@ -444,7 +444,7 @@ def one_rule(contexts=40):
         given = seed.rows().at(slice(100, 100 + contexts))
         rows = torch.cat([given.tokens[:, None, :24].expand(-1, len(inputs), -1), inputs.expand(contexts, -1, -1)], 2)
         network = seed.run("plain").network().requires_grad_(False)
-        answers = network(rows.flatten(0, 1))[:, -1].argmax(1).view(contexts, 1, -1)
+        answers = network(rows.flatten(0, 1), END)[:, -1].argmax(1).view(contexts, 1, -1)
         best = (answers == split.seen @ inputs.T % 7).double().mean(2).amax(1)
         said.append("one rule" if best.median() >= 0.9 else "not one rule" if share(best >= 0.9) < 0.05 else "open")
     return said[0] if len(set(said)) == 1 else "by seed"
@@ -462,9 +462,9 @@ def skill_three():
         inverse, z = data.inverses(p)[(x1 * y2 - y1 * x2) % p], rows.answers
         u, v = ((x * y2 - y * x2) * inverse * z[:, -3] % p, (x1 * y - y1 * x) * inverse * z[:, -2] % p)
         for layer in network.layers:
-            layer.norm_mlp.register_forward_pre_hook(lambda module, given, of=around: of.append(given[0][:, -2]))
-            layer.down.register_forward_hook(lambda module, given, written, of=around: of.append(of[-1] + written[:, -2]))
-        whole = share(network(rows.tokens, EVERY)[:, -2].argmax(1) == z[:, -1])
+            layer.norm_mlp.register_forward_pre_hook(lambda module, given, of=around: of.append(given[0][:, -1]))
+            layer.down.register_forward_hook(lambda module, given, written, of=around: of.append(of[-1] + written[:, -1]))
+        whole = share(network(rows.asking, END)[:, -1].argmax(1) == z[:, -1])
         there, which = (u * p + v).unique(return_inverse=True)
         of_sum = (there // p + there) % p
         shares = []
@@ -476,16 +476,22 @@ def skill_three():
             shares.append((sum(parts) / (one * other).sum()).item())
         first = next(place for place, each in enumerate(shares) if each >= 0.5)
         network.layers[first // 2].down.register_forward_hook(lambda module, given, written: written.mean(0).expand_as(written))
-        left = share(network(rows.tokens, EVERY)[:, -2].argmax(1) == z[:, -1])
+        left = share(network(rows.asking, END)[:, -1].argmax(1) == z[:, -1])
         read = first % 2 and shares[first - 1] < 0.25 and left <= whole / 2
         found.add("the last MLP" if read and first == len(shares) - 1 else "elsewhere")
     return found.pop() if len(found) == 1 else "by network"
 
 
+@cache
+def of_the_study(measure, of):
+    """What a measure finds in the study's own runs."""
+    return [MEASURES[measure](StudyRun(f"seed-{seed}"), of) for seed in SEEDS]
+
+
 def passed_unchanged(prediction):
     """Whether the study's own runs bear a prediction out; no if they have no such problems."""
     try:
-        values = [MEASURES[prediction.measure](StudyRun(f"seed-{seed}"), prediction.of) for seed in SEEDS]
+        values = of_the_study(prediction.measure, prediction.of)
     except (KeyError, ValueError):
         return False
     return sum(map(prediction.holds, values)) >= prediction.seeds
@@ -500,6 +506,82 @@ def nothing_changes():
             kinds[verdicts[each.name].split(",")[0]].append(each)
     held, fell = (sum(map(passed_unchanged, kinds[which])) / len(kinds[which]) for which in ("held", "not held"))
     return "less than the fallen" if fell < held and held >= 0.5 else "little, as the fallen" if held >= 0.5 else "not little"
+
+
+def attacked(kind=None):
+    """The table of what was found in ten runs, of one kind or of all, by run."""
+    table = pd.read_csv(shipped_file("proof/attacked.csv")).query("run != 'by hand'")
+    assert len(table) == 40
+    return table if kind is None else table.query("kind == @kind").set_index("run")
+
+
+def of_broken(column):
+    """The mean of a column over the broken questions of each run."""
+    table = attacked().query("broken > 0").dropna(subset=[column])
+    total = (table[column] * table["broken"]).groupby(table["run"]).sum() / table["broken"].groupby(table["run"]).sum()
+    assert len(total) == 10
+    return total
+
+
+def beats_blind():
+    table = attacked()
+    many = (table["one start"] >= table["blind"] - 1e-9).sum()
+    return "held" if many >= 38 and table["one start"].sum() >= 1.2 * table["blind"].sum() else "not held"
+
+
+def in_runs(holds, needed=8):
+    return "held" if holds.sum() >= needed else "not held"
+
+
+def rare_contexts():
+    none = (attacked().query("broken > 0").groupby("run")["as bad"].sum() == 0).all()
+    return in_runs(of_broken("none of 500 wrong") >= 0.5) if none else "not held"
+
+
+def share_of_context():
+    plain = attacked("0-var")
+    return "held" if spearmanr(plain["context"], plain["found"]).statistic >= 0.6 else "not held"
+
+
+def repaired(repair):
+    """How many of the questions of each kind are broken, and the accuracies, before and with a repair, by run."""
+    table = pd.read_csv(shipped_file("proof/repaired.csv")).set_index("run")
+    after = table.query("repair == @repair")
+    before = table.query("repair == 'as trained'").loc[after.index]
+    return [(each.filter(like="broken "), each[list(EVALUATION_SETS)]) for each in (before, after)]
+
+
+def repairs_held(repair, *predicted):
+    (broken, right), (left, now) = repaired(repair)
+    held = [bool(each(broken, left, (right - now).max(axis=1))) for each in predicted]
+    return f"{WORDS[sum(held)]} of {WORDS[len(held)]}"
+
+
+def between(low, high):
+    return lambda broken, left, cost: low <= left.to_numpy().sum() / broken.to_numpy().sum() <= high
+
+
+def sharper_helps():
+    one, two = [f"broken {kind}" for kind in KINDS[:3]], f"broken {KINDS[3]}"
+    return repairs_held(
+        "sharper",
+        lambda broken, left, cost: (left.sum(axis=1) < broken.sum(axis=1)).all() and len(left) == 10,
+        lambda broken, left, cost: left[one].to_numpy().sum() <= broken[one].to_numpy().sum() / 2 + 1e-3,  # rounded
+        lambda broken, left, cost: left[two].sum() > broken[two].sum() / 2,
+    )
+
+
+def trained_on():
+    (broken, right), (left, now) = repaired("trained on found contexts")
+    control = repaired("trained on")[1][0]
+    assert len(left) == len(control) == 3
+    held = [
+        (left.sum(axis=1) <= broken.sum(axis=1) / 4).all(),
+        (left[f"broken {KINDS[3]}"] > 0).all(),
+        ((right - now).max(axis=1) <= 0.01 + 1e-9).all(),
+        (control.sum(axis=1) >= 0.8 * broken.sum(axis=1)).all(),
+    ]
+    return f"{WORDS[sum(held)]} of four"
 
 
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
@@ -529,6 +611,25 @@ DECIDE = {
     "notes-handed-over": notes_handed_over,
     "theorem-own-start": lambda: theorem_step("own start"),
     "theorem-small-outputs": theorem_small_outputs,
+    "attack-blind": beats_blind,
+    "attack-repeats": lambda: in_runs(of_broken("repeated in half") >= 0.9, 10),
+    "attack-copies": lambda: in_runs(of_broken("broken with one copy") <= 0.3),
+    "attack-number": lambda: in_runs(of_broken("broken with another number") <= 0.5),
+    "attack-names": lambda: in_runs((of_broken("broken with other names") <= 0.6) & (of_broken("rank of names") < 0)),
+    "attack-waves": lambda: in_runs(of_broken("numbers less alike").between(0.4, 0.6, inclusive="neither")),
+    "attack-taken": lambda: in_runs(of_broken("answer takes it") > 0.7),
+    "attack-place": lambda: in_runs(of_broken("place of asked").between(2.5, 4.5)),
+    "attack-rare": rare_contexts,
+    "attack-share": share_of_context,
+    "repair-sharper": sharper_helps,
+    "repair-numbers": lambda: repairs_held(
+        "numbers alike", lambda broken, left, cost: (cost <= 0.01 + 1e-9).sum() >= 9, between(0.8, 1.1)
+    ),
+    "repair-names": lambda: repairs_held(
+        "names alike", lambda broken, left, cost: (cost <= 0.03 + 1e-9).sum() >= 9, between(0.9, 1.2)
+    ),
+    "repair-matches": lambda: in_runs((sides := repaired("matches alike"))[1][0].sum(axis=1) > sides[0][0].sum(axis=1)),
+    "repair-trained": trained_on,
     "more-steps": more_steps,
     "right-starts": right_starts,
     "right-starts-again": right_starts_again,

@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from threading import Event
+from types import SimpleNamespace
 
 import pytest
-from distributed import Client, LocalCluster, config
+from distributed import Client, KilledWorker, LocalCluster, config
 from tiny import tiny_sweep
 
 from assign_add_lib.engine import cluster
@@ -53,6 +55,39 @@ def test_a_job_ends_when_its_sweep_gives_it_up(tmp_path):
         outcomes.close()
         while not ended.exists():
             pass
+
+
+def test_a_job_whose_workers_die_again_and_again_is_one_line():
+    def killed(wanted):
+        raise KilledWorker("_do-779efff9", SimpleNamespace(address=""), 3)
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, **LOCAL) as place:
+        outcomes = dict(cluster.on_cluster(place.scheduler_address, {"seed-1": killed}))
+    assert outcomes == {"seed-1": "its workers died, one after another; run the same command again to continue"}
+
+
+def test_a_result_that_goes_away_with_its_worker_is_not_waited_for_without_end(monkeypatch):
+    """Two jobs end at once; before the second is asked for what it returned, the only worker goes."""
+
+    class Both(Event):
+        ends = 0
+
+        def set(self):
+            self.ends += 1
+
+        def wait(self, timeout):
+            while self.ends < 2:
+                pass
+
+    monkeypatch.setattr(cluster, "Event", Both)
+    monkeypatch.setattr(cluster, "PATIENCE", 0.0)
+    monkeypatch.setattr(cluster, "LOOK", 0.1)
+    with LocalCluster(n_workers=1, threads_per_worker=1, **LOCAL) as place:
+        outcomes = cluster.on_cluster(place.scheduler_address, dict.fromkeys("ab", lambda wanted: "done"))
+        assert next(outcomes)[1] == "done"
+        place.sync(place.workers[0].close)
+        with pytest.raises(RuntimeError, match="has no workers; run the same command again"):
+            next(outcomes)
 
 
 SCHEDULER = """

@@ -140,7 +140,7 @@ def test_a_checkpoint_of_another_run_or_step_is_refused(tiny_whole, tiny_half, t
     refused(lambda: TinyRun.open(tiny_whole).tensors(4), str(tiny_whole), named, said)
     refused(lambda: export(tiny_whole, "new", TinyRun), str(tiny_whole), named, said)
     refused(lambda: tiny(tiny_half), str(tiny_half), named, said)
-    assert not list(own_data.glob("tiny/*"))
+    assert not own_data.exists()
 
 
 def test_what_is_exported_keeps_its_ties(tiny_whole, tiny_runs, own_data):
@@ -353,9 +353,9 @@ def test_an_export_that_was_killed_before_its_run_was_listed_is_taken_up(tiny_wh
     with monkeypatch.context() as dying, pytest.raises(KeyboardInterrupt):
         dying.setattr(runs, "sign", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         export(tiny_whole, "mine", TinyRun)
-    refused(lambda: export(tiny_whole, "mine", TinyRun, [4]), "mine exists; a shipped run is never overwritten")
+    refused(lambda: export(tiny_whole, "mine", TinyRun, [4]), "mine exists; no exported run is overwritten")
     read_all(TinyRun.open(export(tiny_whole, "mine", TinyRun)))
-    refused(lambda: export(tiny_whole, "mine", TinyRun), "mine exists; a shipped run is never overwritten")
+    refused(lambda: export(tiny_whole, "mine", TinyRun), "mine exists; no exported run is overwritten")
 
 
 def test_own_runs_lie_outside_of_an_installed_package(tiny_whole, own_data, monkeypatch, tmp_path):

@@ -75,5 +75,7 @@ def test_a_failing_disk_or_an_interrupt_leaves_the_old_file_and_nothing_else(tmp
     with pytest.raises(type(error)) as failure:
         write_atomic(tmp_path / "x", "new")
     assert error is not FULL or re.search("cannot write .*x: No space left on device", str(failure.value))
+    with pytest.raises(type(error)):
+        write_atomic(tmp_path / "deep" / "deeper" / "x", "new")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert (tmp_path / "x").read_text() == "old"

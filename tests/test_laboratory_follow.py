@@ -8,7 +8,7 @@ import pytest
 
 from assign_add_lib.__main__ import main
 from assign_add_lib.laboratory import WorldRun
-from assign_add_lib.laboratory.page import cell, differences, table
+from assign_add_lib.laboratory.page import cell, differences, prose, table
 from assign_add_lib.laboratory.world import World
 
 SETTINGS = {"n_numbers": 8, "n_variables": 6, "length": 14, "operation": "-", "d_model": 8, "d_mlp": 8}
@@ -130,7 +130,17 @@ def test_what_cannot_be_measured_is_told_before_training(here, capsys, arguments
     assert not (here / "lab").exists()
 
 
+@pytest.mark.parametrize("kind", ["md", "png", "csv"])
+def test_a_file_that_is_no_page_of_this_world_is_not_overwritten(here, capsys, kind):
+    (here / "lab").mkdir()
+    (here / "lab" / f"mini.{kind}").write_text("mine")
+    assert world() == 2
+    assert capsys.readouterr().err == f"error: lab/mini.{kind} exists, and no run of its world; choose another folder\n"
+    assert [path.read_text() for path in (here / "lab").iterdir()] == ["mine"]
+
+
 def test_tables_are_markdown():
     assert table(["a", "b"], [[1, 0.12345], ["x|y", 12345.0]]) == "| a | b |\n| --- | --- |\n| 1 | 0.123 |\n| x\\|y | 12345 |\n"
+    assert cell("<b>\u001b[31m") == "&lt;b> [31m" and prose("# <b>") == "\\# &lt;b>"
     assert cell(float("inf")) == "inf" and cell(float("nan")) == "nan" and cell(True) == "True"
     assert differences(World(layers=3, seed=4, name="x")) == [["layers", 3, 2]]

@@ -70,7 +70,8 @@ BAD = [
     *((arguments, "") for arguments in HOSTILE),
     ([], "required: COMMAND"),
     (["dance"], "invalid choice: 'dance'"),
-    ([*SOLVE, ""], "the problem is empty"),
+    ([*SOLVE, ""], "an argument is empty"),
+    ([*SOLVE, " "], "the problem is empty"),
     ([*SOLVE, "b+3=?"], "the left operand b is never assigned"),
     ([*SOLVE, "a=11, a+3=?"], "the number 11 is out of range; numbers go from 0 to 10"),
     ([*SOLVE, "a=1, b=2, c=3, d=4, a+b=?"], "4 assignments do not fit; a sequence holds at most 3"),
@@ -90,8 +91,20 @@ BAD = [
     *((["train", "new", "--seed", seed], f"invalid int value: '{seed}'") for seed in ("many", "1_0", " 7 ")),
     (["train", "new", "--lr", "1_0.5"], "invalid float value: '1_0.5'"),
     (["train", "new", "--see", "3"], "unrecognized arguments: --see 3"),
+    (["train", "new", *small(seed="٣")], "invalid int value: '٣'"),
+    (["train", "new", *small(lr="٣.٥")], "invalid float value: '٣.٥'"),
     (["train", "new", "--seed", "3", "--seed=4"], "--seed is given twice"),
-    (["sweep", "new", "--backend", "dask", "--scheduler", ""], "the dask backend needs the address of a scheduler"),
+    (["train", "laboratory", "new", "--links", "--no-links"], "--links is given twice"),
+    *(([*command, "--jobs=--"], "--jobs is empty") for command in (["sweep", "new"], ["world", "one-layer", "--folder", "new"])),
+    (["bench", "--threads=--"], "--threads is empty"),
+    (["sweep", "", *small()], "an argument is empty"),
+    (["sweep", "new", "--backend", "dask"], "the dask backend needs the address of a scheduler"),
+    *(
+        (["sweep", "new", *small(), "--backend=dask", "--scheduler=tls://0.0.0.0:1", *more], "no Dask scheduler at tls://")
+        for more in ([], ["--table=table.csv"])
+    ),
+    (["sweep", "new", *small(), "--table", "file"], "file is no table of such a sweep, and is not overwritten"),
+    (["train", "new/../file/x", *small()], "cannot write new/../file/x: Not a directory"),
     (["world", "one-layer", "--folder", "new", "--jobs", "0"], "jobs must be at least 1, not 0"),
     ([*TRAIN, "--train-fraction", "1e-9"], "leaves none of the 3481 pairs"),
     ([*TRAIN, "--momentum", "0.9"], "unrecognized arguments: --momentum 0.9"),
@@ -99,6 +112,8 @@ BAD = [
     (["sweep", "new", "--jobs", "0", "--book", "--r", "0.5"], "with --book only --seed can be chosen"),
     (["sweep", "hypernetwork", "new", "--jobs", "0", "--given-code", "maybe"], "'maybe' is not true, false or true,false"),
     (["export", "half"], "half is not finished: it stands at step 40"),
+    (["export", "whole", "half", "--data", "new"], "half is not finished"),
+    (["export", "whole", "--name", "x" * 250, "--data", "new"], "File name too long"),
     (["export", "whole", "half", "--name", "name"], "--name is for one run"),
     (["export", "whole", "--name", "../up"], "a run needs a plain name"),
     (["export", "whole", "--bare", "--steps", "0"], "--bare leaves out all weights"),
@@ -116,7 +131,7 @@ def test_bad_input_gets_one_short_line_and_exit_code_2(here, own_data, capsys, a
     out, err = capsys.readouterr()
     assert code == 2 and out == ""
     assert err.startswith("error: ") and said in err
-    assert err.endswith("\n") and err[:-1].isprintable() and len(err) < 500
+    assert err.endswith("\n") and err[:-1].isprintable() and len(err) < 330 and max(map(len, err.split())) <= 160
     assert not (here / "new").exists() and not any(path.is_file() for path in own_data.rglob("*"))
 
 

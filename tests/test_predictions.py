@@ -152,7 +152,7 @@ def test_a_file_that_is_missing_or_no_text_is_told(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match="binary.toml: "):
         read_plan(tmp_path / "binary.toml")
-    for name in ("table", "study"):
+    for name in ("table", "study", "Table"):
         (tmp_path / f"{name}.toml").write_text(GOOD)
         with pytest.raises(ValueError, match=f"{name} is the name of something else here"):
             read_plan(tmp_path / f"{name}.toml")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from recipes import __main__ as command
-from recipes import beginnings, branches, rounds, runs, starts
+from recipes import attacked, beginnings, branches, repaired, rounds, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
@@ -22,11 +22,13 @@ from assign_add_lib.analysis import delays, uneven
 from assign_add_lib.engine import cli
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.engine.sweep import grid
+from assign_add_lib.measures import accuracies
 from assign_add_lib.model import Weights
 from assign_add_lib.model import run as forward
-from assign_add_lib.sampling import training_population
+from assign_add_lib.proof import attack
+from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.systems import SYSTEMS
-from assign_add_lib.task import STUDY, Split
+from assign_add_lib.task import STUDY, Problem, Split
 from assign_add_lib.training import load_run
 
 
@@ -192,6 +194,40 @@ def test_a_row_of_what_heads_are_told_and_of_last_rounds_measured_again():
     right, graphs = rounds.last_rounds_right("right-starts", 0, 2)
     last = shipped_row("companions/last-rounds.csv", arm="right-starts", seed=0, rounds=2)
     assert graphs == last["graphs"] and right == pytest.approx(last["right"], abs=0.011)
+
+
+@torch.inference_mode()
+def test_what_an_attack_found_measured_again():
+    """Of one run and kind the margins and all that is told of the broken questions; of some, the search."""
+    every = pd.read_csv(shipped_file("proof/found.csv.bz2"))
+    assert len(every) == 11 * 4 * attacked.SIZE and [*every["run"].unique()] == [*attacked.networks()]
+    for row in every["tokens"]:
+        Problem.from_tokens(torch.tensor([*map(int, row.split())]))
+    weights, kind = load_run("seed-6").weights(), "2-var"
+    shipped = pd.read_csv(shipped_file("proof/attacked.csv")).set_index(["run", "kind"]).loc[("seed-6", kind)]
+    rows = every.query("run == 'seed-6' and kind == @kind")
+    tokens, margins = torch.tensor([[*map(int, row.split())] for row in rows["tokens"]]), torch.tensor([*rows["margin"]])
+    questions = attack.draw_questions(STUDY, kind, attacked.SIZE, attacked.SEED)
+    assert torch.equal(tokens.gather(1, STUDY.value_positions(tokens)), questions.numbers)
+    assert torch.equal(tokens[:, 13:15] - STUDY.first_variable, questions.asked)
+    torch.testing.assert_close(attack.margin_of(weights, tokens, STUDY.right_answers(tokens)), margins.float(), atol=2e-3, rtol=0)
+    wrong = margins < 0
+    assert wrong.sum() == shipped["broken"] == round(shipped["found"] * attacked.SIZE) and not shipped["as bad"]
+    again = attacked.shared(weights, questions.at(wrong), tokens[wrong])
+    assert again == pytest.approx({name: float(shipped[name]) for name in again}, abs=0.02)
+    few = torch.arange(16)
+    once_more = attack.attack(weights, questions.at(few), starts=2).margins
+    assert (once_more <= margins[few] + 1).double().mean() >= 0.75 and (once_more - margins[few]).mean().abs() < 1
+
+
+@torch.inference_mode()
+def test_a_repair_measured_again():
+    shipped = shipped_row("proof/repaired.csv", run="seed-6", repair="numbers alike")
+    weights = repaired.REPAIRS["numbers alike"](load_run("seed-6").weights())
+    again = accuracies(weights, evaluation_sets(load_run("seed-6").split))
+    assert again == pytest.approx({name: float(shipped[name]) for name in again}, abs=1e-3)
+    margins = repaired.found(weights, repaired.MEASURE, repaired.SIZE, ["2-var"])["2-var"]
+    assert (margins < 0).double().mean() == pytest.approx(float(shipped["broken 2-var"]), abs=0.05)
 
 
 @pytest.fixture

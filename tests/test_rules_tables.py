@@ -25,11 +25,16 @@ def asking(**networks):
     return seed
 
 
+def triples_of(tokens):
+    """Tokens without the last answer as triples x y z, the last z a 0."""
+    return torch.nn.functional.pad(tokens, (0, 1)).unflatten(1, (-1, 3))
+
+
 class TwoLatest(torch.nn.Module):
     """A network that says what the two latest examples of different directions say: regression on the examples in reverse."""
 
-    def forward(self, tokens):
-        triples = tokens.unflatten(1, (-1, 3))
+    def forward(self, tokens, asked):
+        triples = triples_of(tokens)
         turned = torch.cat([triples[:, :-1].flip(1), triples[:, -1:]], 1)
         return regression(Rows(7, turned[..., :2], turned[..., 2]))
 
@@ -37,8 +42,8 @@ class TwoLatest(torch.nn.Module):
 class Match(torch.nn.Module):
     """A network that says what the match says, and 0 where the question has a 0."""
 
-    def forward(self, tokens):
-        triples = tokens.unflatten(1, (-1, 3))
+    def forward(self, tokens, asked):
+        triples = triples_of(tokens)
         said = ratio_matching(Rows(7, triples[..., :2], triples[..., 2]))
         zero = (triples[..., :2] == 0).any(2)
         return torch.where(zero[..., None], torch.eye(7)[0].double(), said)
@@ -72,7 +77,7 @@ def test_a_match_that_decides_is_found_by_its_place():
 def test_answers_are_set_beside_those_that_striking_out_leaves():
     seed = asking(match=Match())
     found, rows = table(tables.striking_out, seed, "lines")[4,], seed.unmatched(lines=4)
-    fair, said = [], seed.networks["match"](rows.tokens)[:, -1].argmax(1).tolist()
+    fair, said = [], analysis.said_to(seed.answering["match"], rows).tolist()
     for (*examples, question), answers, answer in zip(rows.inputs.tolist(), rows.answers.tolist(), said):
         known = list(zip(examples, answers))
         left = not_struck_out(7, known, question, 0) & not_struck_out(7, known, question, 1) or set(range(7))
@@ -96,15 +101,16 @@ def test_several_wrong_examples_are_outvoted_by_the_best_fit_alone():
 @pytest.mark.parametrize("name", [name for name in tables.MEASURES if name != "numbers_known"])
 def test_the_shipped_tables_are_what_the_shipped_runs_give(name, monkeypatch):
     """Of one network of a seed, and of the solvers; some tables in part, exchanges at one depth."""
-    for limit, value in (("SHOTS", 3), ("LINES", (2, 4)), ("POSITIONS", {"the match's z": slice(11, 12)})):
+    for limit, value in (("SHOTS", 3), ("LINES", (2, 4)), ("PLACES", (0, 4, 7)), ("POSITIONS", {"the match's z": slice(11, 12)})):
         monkeypatch.setattr(tables, limit, value)
     exchanged, at = analysis.after_exchange, 2
     none = torch.full((ROWS,), -1)
     monkeypatch.setattr(
         analysis, "after_exchange", lambda *asked: exchanged(*asked) if asked[3] == at and len(asked[0].layers) > 1 else none
     )
-    with_lessons = name in ("by_latest", "by_place_of_match", "by_fixed", "latest_of_another")  # of these networks alone
-    p, arm = (11, ELEVEN) if with_lessons else (7, "four layers" if name == "exchanges" else "one layer")
+    deep = name in ("exchanges", "by_latest", "by_fixed")  # four layers, of which these tables and the next are alone
+    eleven = name in ("by_place_of_match", "latest_of_another")
+    p, arm = (11, ELEVEN) if eleven else (7, "four layers" if deep else "one layer")
     seed = RuleSeed(0, p)
     seed.main, seed.networks = [arm], {arm: seed.run(arm).network()}
     if name == "exchanges":

@@ -11,7 +11,9 @@ from small import CONFIG
 from assign_add_lib import Split, TrainConfig, Weights, load_run
 from assign_add_lib.engine import runs
 from assign_add_lib.engine.files import load_tensors, save_tensors
+from assign_add_lib.engine.manifest import data_folder
 from assign_add_lib.engine.runs import checkpoint_path
+from assign_add_lib.laboratory.training import WorldRun
 from assign_add_lib.measures import accuracies
 from assign_add_lib.sampling import EVALUATION_SETS, evaluation_sets
 from assign_add_lib.training import METRICS, Run
@@ -47,9 +49,15 @@ def test_an_unknown_run_names_the_runs_there_are(finished, data):
             load_run(name)
 
 
+@pytest.mark.parametrize("kind, name", [(Run, "laboratory/one-layer-0"), (WorldRun, "runs/seed-42")])
+def test_a_run_of_another_system_is_told_as_such(kind, name):
+    with pytest.raises(ValueError, match="is of a run of another system or version, .*heads, layers"):
+        assert kind.open(data_folder() / name).config
+
+
 def test_export_never_overwrites(finished, data):
     before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
-    with pytest.raises(FileExistsError, match="small exists; a shipped run is never overwritten"):
+    with pytest.raises(FileExistsError, match="small exists; no exported run is overwritten"):
         runs.export(finished, "small", Run, [0])
     assert {path: path.read_bytes() for path in data.rglob("*") if path.is_file()} == before
 

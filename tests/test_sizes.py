@@ -45,6 +45,7 @@ KNOWN = {
 }  # fmt: skip
 ONE_VARIABLE = TASK.kind_of(TOKENS) == 1
 SPECIAL = {  # where a name means something else
+    "analysis.interventions.changed_problems": {"clean": iv.full_problems(9, torch.Generator().manual_seed(1), TASK)},
     "analysis.fourier.pair_spectrum": {"table": KNOWN["logits"]},
     "analysis.fourier.sum_share": {"table": KNOWN["logits"]},
     "analysis.scores.shares_read": {"pattern": SEEN.pattern[:, 0]},

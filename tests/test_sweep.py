@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from toy import TOY, ToyConfig
 
 from assign_add_lib import Task, TrainConfig, forward, load_run, train
 from assign_add_lib.__main__ import main
+from assign_add_lib.engine import sweep as module
 from assign_add_lib.engine.files import file_sha256
 from assign_add_lib.engine.sweep import grid, sweep
 from assign_add_lib.sampling import exact_sets
@@ -129,6 +131,25 @@ def test_a_grid_grows(tmp_path):
     rows = pd.read_csv(sweep(TINY, parts, tmp_path / "swept", tmp_path / "more.csv", jobs=1, progress=False))
     assert rows["lr"].tolist() == [0.1, 0.2, 0.3] * 2
     pd.testing.assert_frame_equal(rows[rows["lr"] != 0.2].reset_index(drop=True), old)
+
+
+def test_another_grid_in_the_folder_trains_no_finished_run_again_and_keeps_all_rows(tiny_swept):
+    (tiny_swept / "seed-2" / "state.safetensors").unlink()  # without which nothing could be trained there
+    rows = pd.read_csv(sweep(TINY, [{"seed": [2], "lr": [0.1, 0.2]}], tiny_swept, jobs=1, progress=False))
+    assert sorted(path.name for path in tiny_swept.glob("*/")) == ["lr-0.2", "seed-1", "seed-2", "seed-3"]
+    assert rows[["seed", "lr"]].values.tolist() == [[2, 0.1], [2, 0.2], [1, 0.1], [3, 0.1]]
+
+
+@pytest.mark.parametrize("lives", [[], [True, True]])
+def test_on_windows_a_worker_ends_with_the_process_that_started_it(monkeypatch, lives):
+    """There getppid() names the parent for ever."""
+    left, parent = threading.Event(), SimpleNamespace(is_alive=iter([*lives, False]).__next__)
+    for name, value in {"sys": SimpleNamespace(platform="win32"), "parent_process": lambda: parent}.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr(module, "os", SimpleNamespace(getppid=lambda: 1, _exit=lambda _: left.set()))
+    module.end_with(1)
+    assert left.wait(60)
 
 
 def test_a_folder_with_other_runs_is_refused(tiny_swept):

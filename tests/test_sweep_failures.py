@@ -107,7 +107,7 @@ def test_lists_of_numbers_hold_numbers():
 def test_a_table_that_cannot_be_written_is_found_before_training(tmp_path, no_training, place):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("x")
-    with pytest.raises((ValueError, OSError), match="folder is a folder|cannot write .*file/table.csv: Not a directory"):
+    with pytest.raises((ValueError, OSError), match="folder is no table of|cannot write .*file/table.csv: Not a directory"):
         tiny_sweep(tmp_path / "swept", table=tmp_path / place)
     assert not any((tmp_path / "swept").rglob("*"))
 

@@ -1,6 +1,12 @@
 """Write the quizzes for learning platforms, as packages in the format QTI 1.2: `python tools/qti.py FOLDER`."""
 
 import sys
+
+from assign_add_lib.engine.interrupt import listen, stop_at_once
+
+if __name__ == "__main__":
+    stop_at_once()
+
 from pathlib import Path
 from textwrap import indent
 
@@ -10,6 +16,7 @@ from text2qti.config import Config
 from text2qti.qti import QTI
 from text2qti.quiz import Quiz
 
+from assign_add_lib.engine.cli import Parser, refuse
 from assign_add_lib.engine.files import write_atomic
 
 HEAD = """\
@@ -45,11 +52,27 @@ def package(name: str) -> bytes:
     return made.zip_bytes()
 
 
-def main(folder: Path, root: Path = ROOT) -> None:
+def write(folder: Path, root: Path = ROOT) -> None:
+    """All packages of a book, into a folder."""
     for path in chapters_of(root):
         write_atomic(folder / f"{path.stem}.zip", package(path.stem))
         print(folder / f"{path.stem}.zip")
 
 
+def main(arguments=None) -> int:
+    """Write them; bad input gives one line on stderr and exit code 2."""
+    parser = Parser(prog="qti", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args(arguments)
+    listen()
+    try:
+        write(options.folder)
+    except (ValueError, OSError) as error:
+        return refuse(error)
+    except KeyboardInterrupt:
+        return refuse("stopped") + 128
+    return 0
+
+
 if __name__ == "__main__":
-    main(Path(*sys.argv[1:2] or ["quizzes"]))
+    sys.exit(main())

@@ -90,11 +90,11 @@ def amplitudes_and_phases(table: Tensor) -> tuple[Tensor, Tensor]:
 class Fits(NamedTuple):
     """Least-squares fits c + A cos(2 pi k x / N + alpha) + B cos(2 pi k y / N + beta), one a frequency and neuron."""
 
-    share: Tensor  # (K + 1, neurons) of the variance over all pairs that the fit explains; 0 for frequency 0
-    A: Tensor  # (K + 1, neurons)
-    alpha: Tensor  # (K + 1, neurons) in radians
-    B: Tensor  # (K + 1, neurons)
-    beta: Tensor  # (K + 1, neurons)
+    share: Tensor  #: (K + 1, neurons) of the variance over all pairs that the fit explains; 0 for frequency 0
+    A: Tensor  #: (K + 1, neurons)
+    alpha: Tensor  #: (K + 1, neurons) in radians
+    B: Tensor  #: (K + 1, neurons)
+    beta: Tensor  #: (K + 1, neurons)
 
 
 def fit_neurons(pre: Tensor) -> Fits:

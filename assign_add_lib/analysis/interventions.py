@@ -49,9 +49,11 @@ def answers(weights: Weights, tokens: Tensor, alter: Alter | None = None) -> Ten
 
 
 def at(tokens: Tensor, position: int | Tensor) -> Tensor:
-    """Mark one position, the same for all or one for each problem (batch,), as (batch, pos)."""
-    places = torch.as_tensor(position, device=tokens.device).expand(len(tokens))
-    return one_hot(places, tokens.shape[1]).bool()
+    """Mark one position, the same for all or one for each problem (batch,), as (batch, pos); -1 is the last."""
+    places, length = torch.as_tensor(position, device=tokens.device).expand(len(tokens)), tokens.shape[1]
+    if not ((-length <= places) & (places < length)).all():
+        raise ValueError(f"positions are from {-length} to {length - 1}, not {position}")
+    return one_hot(places % length, length).bool()
 
 
 def put(site: str, where: Tensor, content: Tensor) -> Alter:
@@ -115,7 +117,7 @@ def attend_in_layer_2(row: Tensor) -> Alter:
 
 def position_term(weights: Weights) -> Tensor:
     """P QK1 P^T, the share of the layer-1 scores (query, key) that no token changes."""
-    return weights.W_pos @ QK(weights, 1) @ weights.W_pos.T
+    return weights.W_pos @ QK(weights.of_one_head(), 1) @ weights.W_pos.T
 
 
 def variables_read(pattern: Tensor, tokens: Tensor, task: Task) -> Tensor:
@@ -156,17 +158,22 @@ def full_problems(size: int, generator: torch.Generator, task: Task) -> Tensor:
 
 
 def changed_problems(clean: Tensor, generator: torch.Generator, task: Task) -> dict[str, Tensor]:
-    """Full problems with one thing altered, token ids (batch, pos) each; every one has another answer.
+    """Problems of `full_problems` with one thing altered, token ids (batch, pos) each; every one has another answer.
 
     `value`: the number of the asked variable, in the third slot.  `names`: the third and the first slot exchange their
     variables.  `asked`: the first slot's variable is asked for.  `constant`: the first slot's number is added.
+    ValueError where a problem is another, or an answer the same.
     """
     value, names, asked, constant = (task.check(clean).clone() for _ in range(4))
     value[:, 5] = (clean[:, 5] + torch.randint(1, task.n_numbers, (len(clean),), generator=generator)) % task.n_numbers
     names[:, [4, 0]] = clean[:, [0, 4]]
     asked[:, task.left] = clean[:, 0]
     constant[:, task.right] = clean[:, 1]
-    return {"value": value, "names": names, "asked": asked, "constant": constant}
+    changed = {"value": value, "names": names, "asked": asked, "constant": constant}
+    answers = torch.stack([task.right_answers(each) for each in (clean, *changed.values())])
+    if (answers < 0).any() or (answers[1:] == answers[0]).any():
+        raise ValueError("these problems keep an answer that should change; take them from `full_problems`")
+    return changed
 
 
 class Recovery:
@@ -174,11 +181,14 @@ class Recovery:
 
     The logit of the clean answer less that of the changed answer, scaled by its mean gap between the two problems.  Where
     `clean` and `changed` change places, what is denoising becomes noising, and the share recovered the share lost.
+    ValueError unless both are problems (batch, pos) of the task that the weights fit.
     """
 
     def __init__(self, weights: Weights, clean: Tensor, changed: Tensor):
         self.weights, self.clean, self.changed = weights, weights.task.check(clean), weights.task.check(changed)
         self.ours, self.theirs = (weights.task.right_answers(tokens)[:, None] for tokens in (clean, changed))
+        if min(self.ours.min(), self.theirs.min()) < 0:
+            raise ValueError("a problem asks for what is no number and is assigned none, so it has no answer")
         self.start = self.gap(run(weights, changed).logits)
         self.whole = (self.gap(run(weights, clean).logits) - self.start).mean()
 
@@ -197,23 +207,35 @@ def put_back(site: str, content: Tensor, position: int | slice) -> Alter:
     return put(site, torch.isin(places, places[position])[None], content)
 
 
+def _by_position(sites: str | Iterable[str]) -> list[str]:
+    """These sites, once they are found to hold something at each position."""
+    sites = [sites] if isinstance(sites, str) else list(sites)
+    if not sites or (others := [site for site in sites if site.endswith(("hook_attn_scores", "hook_pattern"))]):
+        raise ValueError(f"patching needs sites with an axis for the position, not {', '.join(others) if sites else 'none'}")
+    return sites
+
+
 @torch.no_grad()
-def patched(weights: Weights, clean: Tensor, changed: Tensor, sites: Iterable[str]) -> Tensor:
+def patched(weights: Weights, clean: Tensor, changed: Tensor, sites: str | Iterable[str]) -> Tensor:
     """Recovered logit difference (batch, site, pos) of activation patching: one site at one position is overwritten.
 
-    The network reads the changed problem, and there gets what it held on the clean one: denoising.
+    The network reads the changed problem, and there gets what it held on the clean one: denoising.  For any network that
+    fits a task.  ValueError for scores and patterns, whose second axis is the head.
     """
+    sites = _by_position(sites)
     kept, recovered = run(weights, clean, keep=sites, whole=True), Recovery(weights, clean, changed)
     places = range(clean.shape[1])
     return torch.stack([torch.stack([recovered(put_back(s, kept[s], p)) for p in places], 1) for s in sites], 1)
 
 
 @torch.enable_grad()
-def attributed(weights: Weights, clean: Tensor, changed: Tensor, sites: Iterable[str]) -> Tensor:
+def attributed(weights: Weights, clean: Tensor, changed: Tensor, sites: str | Iterable[str]) -> Tensor:
     """The first-order estimate (batch, site, pos) of what `patched` measures, from one gradient: attribution patching.
 
     The gradient of the logit difference on the changed problem, times the difference between the two problems at a site.
+    ValueError as in `patched`.
     """
+    sites = _by_position(sites)
     recovered = Recovery(weights, clean, changed)
     watched = {site: lambda here: here if here.requires_grad else here.requires_grad_() for site in sites}
     here = run(weights, changed, alter=watched, whole=True)
@@ -230,6 +252,7 @@ def path_patched(weights: Weights, clean: Tensor, changed: Tensor) -> Tensor:
     The query, the key or the value of layer 2 at this position gets what layer 1 brings there on the clean problem; all else
     that reads layer 1's output still gets that of the changed one.  Path patching, after Wang et al. (2022).
     """
+    weights = weights.of_one_head(2)
     recovered = Recovery(weights, clean, changed)
     moved = run(weights, clean)[output_of(1)] - run(weights, changed)[output_of(1)]  # (batch, pos, d_model)
 
@@ -246,7 +269,7 @@ def cleanly_read(weights: Weights, tokens: Tensor) -> Tensor:
 
     What it gives to assigned numbers and to the numbers to add stays the same in all; so does the rest of its attention.
     """
-    task = weights.task
+    weights, task = weights.of_one_head(2), weights.task
     assigned = task.assigned_numbers(tokens)
     wanted = torch.zeros_like(assigned).scatter(1, task.value_positions(tokens), True)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ..companions.rules.analysis import answering
+from ..companions.rules.analysis import answering, said_to
 from ..companions.rules.data import Rows, draw_rows, draw_where, lines_known, unmatched
 from ..companions.rules.training import load_rules
 from .common import as_parts, as_tensor, expect, expect_number, foretold, hint
@@ -75,7 +75,7 @@ def _rows() -> tuple[Rows, Tensor]:
     run, generator = load_rules("lines-depth-4-p-7-tasks-40-1"), torch.Generator().manual_seed(16)
     p, unseen, shown = run.split.p, run.split.unseen, run.split.shown
     rows = draw_where(unmatched, 2000, lambda n: draw_rows(n, 9, p, unseen, shown, generator, asked=shown))
-    return rows, answering(run.network())(rows)[:, -1].argmax(1) == rows.answers[:, -1]
+    return rows, said_to(answering(run.network()), rows) == rows.answers[:, -1]
 
 
 @torch.no_grad()

@@ -30,14 +30,28 @@ class Parser(argparse.ArgumentParser):
         for kind in (int, float):
             self.register("type", kind, plain(kind))
 
+    def parse_args(self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None):
+        args = list(sys.argv[1:] if args is None else args)
+        options = [each.partition("=")[0].replace("--no-", "--") for each in args if each.startswith("--")]
+        for each in args:
+            name = each.partition("=")[0]
+            if options.count(name.replace("--no-", "--")) > 1:
+                self.error(f"{name} is given twice")
+            if re.fullmatch("|--[^=]*=(--)?", each):  # of `=--` argparse would make an empty list
+                self.error(f"{name or 'an argument'} is empty")
+            if re.search("[\ud800-\udfff]", each):
+                self.error(f"{ascii(each)} is no text in UTF-8")
+        return super().parse_args(args, namespace)
+
     def error(self, message: str):
         sys.exit(refuse(f"{message} (try {self.prog} --help)"))
 
 
 def one_line(message: object, most: int = 400) -> str:
-    """A message as one line of printable characters, its middle left out where it is longer than `most`."""
+    """A message as one line of printable characters, its middle left out where it, or a word of it, is too long."""
     text = " ".join(str(message).split())
     text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    text = re.sub(r"\S{161,}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", text)
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 4 :]}"
 
 
@@ -63,10 +77,10 @@ MOST_VALUES = 100_000  # in one list
 
 
 def plain(kind: type[int | float]) -> Callable[[str], int | float]:
-    """What reads one number, without the blanks and the underscores that Python allows in it."""
+    """What reads one number, without the blanks, the underscores and the digits of other scripts that Python allows in it."""
 
     def read(text: str) -> int | float:
-        if re.search(r"[\s_]", text):
+        if re.search(r"[\s_]", text) or not text.isascii():
             raise ValueError
         return kind(text)
 
@@ -178,10 +192,11 @@ def export(system: System) -> Command:
             raise ValueError("--name is for one run")
         if args.bare and args.steps is not None:
             raise ValueError("--bare leaves out all weights; leave out --steps")
-        for folder in args.folders:
-            run = system.run.open(folder)
+        runs = {folder: system.run.open(folder) for folder in args.folders}
+        for folder, run in runs.items():
             if not run.finished:
                 raise ValueError(f"{folder} is not finished: it stands at step {run.steps[-1] if run.steps else 0}")
+        for folder, run in runs.items():
             steps = [] if args.bare else [run.config.steps] if args.steps is None else args.steps
             print(f"exported: {export_run(folder, args.name or run.name, system.run, steps, args.data)}")
 
@@ -224,12 +239,6 @@ def run_command(systems: Mapping[str, System], others: Mapping[str, Command], ar
     argv = list(sys.argv[1:] if argv is None else argv)
     named = argv.pop(1) if len(argv) > 1 and argv[0] in OF_A_SYSTEM and argv[1] in systems else None
     system = systems[named or next(iter(systems))]
-    options = [each.partition("=")[0] for each in argv if each.startswith("--")]
-    for each in argv:
-        if options.count(each.partition("=")[0]) > 1:
-            return refuse(f"{each.partition('=')[0]} is given twice")
-        if re.search("[\ud800-\udfff]", each):
-            return refuse(f"{ascii(each)} is no text in UTF-8")
     main = Parser(prog=PROGRAM, description="Small transformers that learn to compose skills.")
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

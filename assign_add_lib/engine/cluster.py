@@ -37,7 +37,7 @@ def _connected(scheduler: str) -> Iterator:
         raise ValueError("the dask backend needs the package distributed: pip install distributed") from None
     try:
         client = Client(scheduler, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of many kinds, by what the address names
         raise OSError(f"there is no Dask scheduler at {scheduler}: {error}") from None
     try:
         yield client
@@ -65,12 +65,14 @@ def _check_workers(client) -> None:
 def on_cluster(scheduler: str, jobs: Mapping[str, Job]) -> Iterator[tuple[str, Any]]:
     """Do jobs on the workers of the scheduler at this address; yields each one's name and what it returned, as they end.
 
-    A job whose worker died is done again by another; after some deaths the error is yielded.  ValueError without the
-    package `distributed`, or where a worker lacks this one, OSError where no scheduler answers, RuntimeError where the
-    scheduler goes away, or has no worker for `PATIENCE` seconds.
+    A job whose worker died is done again by another; after some deaths it is given up, and a line is yielded.  ValueError
+    without the package `distributed`, or where a worker lacks this one, OSError where no scheduler answers, RuntimeError
+    where the scheduler goes away, or has no worker for `PATIENCE` seconds.
     """
     gone = RuntimeError(f"the scheduler {scheduler} went away; run the same command again to continue")
     with _connected(scheduler) as client:
+        from distributed import KilledWorker
+
         _check_workers(client)
         names, ended = {client.submit(_do, job, pure=False): name for name, job in jobs.items()}, Event()
         for future in names:
@@ -81,9 +83,13 @@ def on_cluster(scheduler: str, jobs: Mapping[str, Job]) -> Iterator[tuple[str, A
             ended.clear()
             for future in [each for each in names if each.status in ("finished", "error")]:
                 try:
-                    outcome = future.exception() or future.result()
+                    outcome = future.exception(LOOK) or future.result(LOOK)
+                except TimeoutError:  # its worker went away before it was asked: the job is done again
+                    continue
                 except (OSError, CancelledError):
                     raise gone from None
+                if isinstance(outcome, KilledWorker):
+                    outcome = "its workers died, one after another; run the same command again to continue"
                 yield names.pop(future), outcome
             workers = _workers(client)
             if workers is None or any(each.cancelled() for each in names):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -21,19 +22,23 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
     path = Path(path)
     content = content.encode() if isinstance(content, str) else content
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
+        made = make_folder(path.parent)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-            _sync(path.parent)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.chmod(temporary, 0o644)
+                os.replace(temporary, path)
+                _sync(path.parent)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+                raise
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+            remove_empty(made)
             raise
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}") from None
@@ -49,20 +54,38 @@ def _sync(folder: Path) -> None:
             os.close(handle)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder where it is missing; NotADirectoryError where something else has its name."""
+def make_folder(folder: Path) -> list[Path]:
+    """Make a folder, and those above it, where they are missing; returns these, the folder first.
+
+    OSError where it cannot be made, and then none is: NotADirectoryError where something else has its name.
+    """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+    except OSError as error:
+        remove_empty(missing)
+        if isinstance(error, FileExistsError):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+        raise
+    return missing
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove those of these folders that hold nothing, one after the other."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def check_writable(folder: Path) -> None:
-    """OSError where a folder, made where it is missing, takes no files."""
+    """OSError where a folder, or one that is made in its place, takes no files."""
     try:
-        make_folder(folder)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        made = make_folder(folder)
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        finally:
+            remove_empty(made)
     except OSError as error:
         raise OSError(f"cannot write in {folder}: {error.strerror or error}") from None
 

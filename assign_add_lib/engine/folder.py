@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -95,6 +96,10 @@ def read_description(path: Path, kind: type[Config], readers: Readers) -> Descri
             pass
         raise ValueError(f"{path} is damaged: it does not hold the {name} of a run")
 
+    names, held = {each.name for each in fields(kind)}, kept.get("config")
+    if isinstance(held, dict) and held.keys() != names:
+        others = ", ".join(sorted(held.keys() ^ names))
+        raise ValueError(f"{path} is of a run of another system or version, with no {kind.__name__}: {others}")
     config = part("config", kind.from_dict)
     notes = {name: part(name, partial(read, config)) for name, read in readers.items()}
     described = Description(config, notes, part("record", _record), kept.get("run"))

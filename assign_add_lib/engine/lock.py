@@ -7,7 +7,7 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from .files import make_folder
+from .files import make_folder, remove_empty
 
 
 class Lock:
@@ -21,15 +21,16 @@ class Lock:
 
     def __init__(self, path: Path):
         self.path, self._lock = path, FileLock(path, timeout=0, thread_local=False)
-        self._made = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+        self._made: list[Path] = []
         try:
-            make_folder(path.parent)
+            self._made = make_folder(path.parent)
             self._lock.acquire()
             self._own = path.stat()
         except Timeout:
             raise ValueError(f"{self._what} is being written by another process; wait, or choose another") from None
         except OSError as error:
             self._lock.release()
+            remove_empty(self._made)
             raise OSError(f"cannot write {self._what}: {error.strerror or error}") from None
 
     @property
@@ -52,9 +53,7 @@ class Lock:
             with suppress(OSError):  # Windows keeps an open file; there the release itself removes it
                 self.path.unlink()
         self._lock.release()
-        with suppress(OSError):  # from the first that holds something
-            for folder in self._made:
-                folder.rmdir()
+        remove_empty(self._made)
 
     def __enter__(self) -> Self:
         return self

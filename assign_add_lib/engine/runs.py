@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 import pandas as pd
 from torch import Tensor, nn
 
-from .files import file_sha256, load_tensors, read_json, save_tensors, write_atomic, write_json
+from .files import file_sha256, load_tensors, make_folder, read_json, remove_empty, save_tensors, write_atomic, write_json
 from .folder import (
     CONFIG,
     METRICS,
@@ -196,11 +196,12 @@ def export(
         raise ValueError("what lies in an installed package goes with it; say with --data where your own runs shall lie")
     data = data or data_folder()
     run, target = kind.open(folder), data / kind.shelf / name
-    making, rows, refused = target.with_name(f".{name}.making"), run.rows, f"{target} exists; a shipped run is never overwritten"
+    making, rows, refused = target.with_name(f".{name}.making"), run.rows, f"{target} exists; no exported run is overwritten"
     with lock_file(data / MANIFEST):
         if target.exists() and (data / MANIFEST).exists() and kind._sums(target.resolve()):
             raise FileExistsError(refused)
         shutil.rmtree(making, ignore_errors=True)  # what a killed export left
+        made = make_folder(target.parent)
         try:
             for step in run.steps if steps is None else sorted(set(steps)):
                 halves = {each: tensor.half() for each, tensor in run.tensors(step).items()}
@@ -215,6 +216,7 @@ def export(
                 raise FileExistsError(refused)
         finally:
             shutil.rmtree(making, ignore_errors=True)
+            remove_empty(made)
         sign(data, [path.relative_to(data).as_posix() for path in target.rglob("*") if path.is_file()])
     return target
 

@@ -7,11 +7,13 @@ sweep, the same call continues it: finished runs are skipped, unfinished ones ar
 import itertools
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from .lock import lock_file
 from .loop import FAILURES, always
 from .progress import progress_bar
 from .system import System
-from .table import read_row, write_row, write_table
+from .table import read_row, rows_beside, write_row, write_table
 
 Values = Mapping[str, Sequence]  # values of settings, of which all combinations are meant
 
@@ -111,7 +113,8 @@ def end_with(parent: int) -> None:
     """In a worker process: end it, in the middle of its run, once the process that started it is gone."""
 
     def follow() -> None:
-        while os.getppid() == parent:
+        windows = sys.platform == "win32"  # where getppid() still names a parent that is gone
+        while parent_process().is_alive() if windows else os.getppid() == parent:
             time.sleep(1)
         os._exit(1)
 
@@ -182,19 +185,22 @@ def sweep(
     """Train a grid of runs of a system (see `grid`) into FOLDER/NAME each, and write their table; returns the table's path.
 
     `jobs` processes of one thread each, as many as cores by default; with backend "dask" the workers of the cluster at
-    `scheduler`, which must see `folder` under the same path.  The table is written anew after each
-    run.  A run that fails does not stop the others: ValueError names them in the end.  RuntimeError where a worker died.
+    `scheduler`, which must see `folder` under the same path.  The table is written anew after each run.  No
+    finished run of FOLDER is trained again, under whatever name, and FOLDER/table.csv, the default, lists them all.  A run that
+    fails does not stop the others: ValueError names them in the end.  RuntimeError where a worker died.
     """
     check_place(jobs, backend, scheduler, device)
     folder = Path(folder).resolve()
-    table = Path(table).resolve() if table else folder / "table.csv"
     configs = grid(system.config, parts)
+    names, others = rows_beside(system, folder, configs)
+    configs, others = {names.get(name, name): config for name, config in configs.items()}, [] if table else others
+    table = Path(table).resolve() if table else folder / "table.csv"
     _check_same(system, folder, configs)
-    if table.is_dir():
-        raise ValueError(f"{table} is a folder; the table goes into a file")
+    if table.exists() and not (table.is_file() and table.read_bytes().startswith(",".join(system.columns).encode())):
+        raise ValueError(f"{table} is no table of such a sweep, and is not overwritten; choose another file")
 
     def write() -> None:
-        rows = [read_row(folder / name, config) for name, config in configs.items()]
+        rows = [read_row(folder / name, config) for name, config in configs.items()] + others
         write_table(system, table, rows, list(dict.fromkeys([*system.columns, *varied(system.config, parts)])))
 
     pending = {name: config for name, config in configs.items() if not read_row(folder / name, config)}

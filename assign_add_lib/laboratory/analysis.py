@@ -183,7 +183,7 @@ def evened(run: WorldRun, of: str) -> float:
 
 
 def shared_out(run: WorldRun, of: str) -> float:
-    """How much the heads of the last layer share out two operands by their sides: |left - right| of what a head reads of the two
+    """How much the heads of the last layer share out two operands by their sides: `|left - right|` of what a head reads of both
     numbers in all problems together, summed over heads, over all that they read of them.
 
     0 if each head reads both sides alike in the mean, 1 if each reads one side alone.
@@ -224,4 +224,5 @@ OF_A_SET: tuple[Measure, ...] = (
 )  # fmt: skip
 OF_TWO_SETS: tuple[Measure, ...] = (more_ranked_first, later)
 OF_A_RUN: tuple[Measure, ...] = (without_offset, least_at_half, off_by_half, waves_of_logarithms)
+#: All measures by name.
 MEASURES = {each.__name__: each for each in (*OF_A_SET, *OF_TWO_SETS, *OF_A_RUN)}

@@ -27,6 +27,9 @@ def follow(files: Sequence[str], folder: str | Path, seeds: Sequence[int], draw:
     for plan in plans:
         if not plan.predictions:
             raise ValueError(f"{plan.name} predicts nothing; write at least one [[prediction]] before it is trained")
+        for path in (folder / f"{plan.name}.{kind}" for kind in ("md", "png", "csv")):
+            if path.exists() and not any(folder.glob(f"{plan.name}-*/{CONFIG}")):
+                raise ValueError(f"{path} exists, and no run of its world; choose another folder")
     if len({plan.name for plan in plans}) < len(plans):
         raise ValueError("two worlds have the same name")
     if missing := sorted(set(SEEDS) - set(seeds)):

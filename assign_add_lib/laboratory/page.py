@@ -21,18 +21,22 @@ def keep(plan: Plan, folder: Path) -> bool:
     return plan_of(plan.name, path.read_text("utf-8")).predictions == plan.predictions
 
 
+def words(value: object) -> str:
+    """A text of a world's file in one line, in which no tag stands."""
+    text = "".join(each if each.isprintable() else " " for each in str(value))
+    return " ".join(text.replace("<", "&lt;").split())
+
+
 def prose(text: str) -> str:
-    """A text of a world's file as one paragraph, in which no tag stands and no heading begins."""
-    text = "".join(each if each.isprintable() else " " for each in text.replace("<", "&lt;"))
-    text = " ".join(text.split())
-    return re.sub(r"^([#>+=~`-])", r"\\\1", text)
+    """A text of a world's file as a paragraph, in which no heading begins."""
+    return re.sub(r"^([#>+=~`-])", r"\\\1", words(text))
 
 
 def cell(value: object) -> str:
     """A value as it stands in a table."""
     if isinstance(value, float):
         return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-    return " ".join(str(value).replace("|", "\\|").replace("<", "&lt;").split())
+    return words(value).replace("|", "\\|")
 
 
 def table(head: list[str], rows: list[list]) -> str:

@@ -43,15 +43,10 @@ class Prediction:
 
     def __post_init__(self):
         for each in fields(self):
-            kinds = {str: str, int: int}.get(each.type, int | float | None)
             value = getattr(self, each.name)
-            if (
-                not isinstance(value, kinds)
-                or isinstance(value, bool)
-                or kinds is not str
-                and value
-                and not abs(value) <= LARGEST
-            ):
+            kind = {str: str, int: int}.get(each.type, int | float | None)
+            fits = isinstance(value, kind) and not isinstance(value, bool)
+            if not fits or isinstance(value, int | float) and not abs(value) <= LARGEST:  # nan neither
                 raise ValueError(f"{each.name} of a prediction cannot be {ascii(value)[:40]}")
             if isinstance(value, str) and not value.strip() and each.default is MISSING:
                 raise ValueError(f"the {each.name} of a prediction is empty")
@@ -140,7 +135,7 @@ def read_plan(name: str | Path) -> Plan:
     if not path.is_file():
         raise FileNotFoundError(f"there is no world {name}; there are: {', '.join(shipped_plans())}; or give a file")
     try:
-        if path.parent != SHIPPED and path.stem in ("table", "study"):
+        if path.parent != SHIPPED and path.stem.lower() in ("table", "study"):
             raise ValueError(f"{path.stem} is the name of something else here; give the file another")
         with path.open(encoding="utf-8") as file:
             text = file.read(100_001)

@@ -428,8 +428,10 @@ def lines(tables: Tables, answer: int, lowest: np.ndarray, highest: np.ndarray) 
     """Linear functions (d_model, N) of what the MLP reads, and constants (N), that lie below an answer's lead over each number.
 
     The neurons' inputs lie between `lowest` and `highest`.  A neuron's output lies above one line and below another, which are
-    one where its sign is certain.
+    one where its sign is certain.  ArithmeticError where one is not bounded.
     """
+    if not (np.isfinite(lowest) & np.isfinite(highest)).all():
+        raise ArithmeticError("a neuron's input is not bounded")
     open_ = (lowest < 0) & (highest > 0)
     slope = np.where(open_, highest / np.where(open_, highest - lowest, 1), lowest >= 0)
     height = np.where(open_, np.maximum((lowest * -ball(slope)).upper(), (highest - ball(slope) * highest).upper()), 0)
@@ -456,10 +458,10 @@ def margins(question: Question, answer: int, neurons: tuple[Values, Keys] | None
     """
     tables = question.tables
     found = np.full(tables.task.n_numbers, -np.inf)
-    with np.errstate(all="ignore"), suppress(ZeroDivisionError):
+    with np.errstate(all="ignore"), suppress(ArithmeticError):
         reading = question.reading()
-        if neurons and np.isfinite(inputs := ranges(question, neurons, reading)).all():
-            functions, constant = lines(tables, answer, *inputs)
+        if neurons:
+            functions, constant = lines(tables, answer, *ranges(question, neurons, reading))
             leads = (ball(question.least(*ready(tables, question.box, functions), reading)) + constant).lower()
             found = np.nan_to_num(leads, nan=-np.inf, posinf=-np.inf)
     found[answer] = np.inf

@@ -16,7 +16,7 @@ from plain import FOLDERS, listed
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("ASSIGN_ADD_SITE", ROOT / "_build/html"))
-OTHERS = {"_static", "slides"}  # folders whose pages are not the book's
+OTHERS = {"_static", "_modules", "slides"}  # folders whose pages are not the book's
 BUILT = {path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if not OTHERS & {*path.parts}}
 # index.html only leads on to the introduction, and a former address of a page to that page
 PAGES = sorted(BUILT - {"index.html"} - {f"{former(page.removesuffix('.html'))}.html" for page in BUILT})

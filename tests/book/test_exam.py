@@ -186,8 +186,22 @@ def test_command_writes_both_pages(tmp_path, capsys):
     assert questions[0].key[2][1].split(", ")[-1] in marks and questions[0].key[2][1] not in paper
 
 
-@pytest.mark.parametrize(("chapters", "words"), [("14", "no question on chapter 14"), ("", "at least one"), ("x", "'x'")])
-def test_bad_wishes_are_named(chapters, words, tmp_path, capsys):
-    assert main(["--seed", "7", "--chapters", chapters, "--folder", str(tmp_path)]) == 2
+BAD = [
+    (["--chapters", "14"], "no question on chapter 14"),
+    (["--chapters", " "], "at least one"),
+    (["--chapters", "x"], "no question on chapter x"),
+    (["--chapters", "٣"], "no question on chapter ٣"),
+    (["--seed", "8"], "--seed is given twice"),
+    (["--chapter", "1"], "unrecognized arguments: --chapter 1"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD)
+def test_bad_wishes_are_named(arguments, words, tmp_path, capsys):
+    try:
+        code = main(["--seed", "7", "--folder", str(tmp_path), *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1 and not list(tmp_path.iterdir())

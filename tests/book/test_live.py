@@ -323,7 +323,7 @@ def test_explorer_changes_the_network_and_says_so_in_its_address(explorer):
     assert not errors(browser)
 
 
-SESSION = (ROOT / "teaching/lecturers/course.md").read_text("utf-8").partition("## A single session")[2]
+SESSION = (ROOT / "teaching/lecturers/guest.md").read_text("utf-8")
 LINKS = {words: html.unescape(asked) for asked, words in re.findall(r'explorer\.html(\?[^"]+)">([^<]+)<', SESSION)}
 OF_EQUAL = """const rows = arguments[0].querySelectorAll(".of-equal tr"), [head, last] = [rows[0], rows[rows.length - 1]];
 return Object.fromEntries([...last.cells].map((each, place) => [head.cells[place].textContent, +each.textContent]))"""
@@ -364,23 +364,30 @@ def test_the_script_of_the_lecture_for_guests_can_be_followed(explorer):
     assert row["y"] + row["height"] < 720  # all of it is seen
     browser.execute_async_script("document.exitFullscreen().then(arguments[0])")
 
-    explorer(LINKS["Set it"], **small)
+    explorer(LINKS["set it"], **small)
     assert "the network says 36," in said(browser, "verdict")
     typed(browser, "c=1, b=17, a=42, c+19=?")
     until(browser, lambda: "the network says 38," in said(browser, "verdict"))
-    explorer(LINKS["looking one letter later"], **small)
+    explorer(LINKS["one letter later"], **small)
     assert "the network says 54," in said(browser, "verdict")
     assert len(LINKS) == 4 and not errors(browser)
 
 
 def test_explorer_takes_accuracies_on_fresh_problems(explorer):
     """As the script of the lecture for guests tells them."""
-    browser = explorer(LINKS["Set it"])
+    browser = explorer(LINKS["set it"])
     browser.find_element(By.CSS_SELECTOR, "assign-add .more button:nth-of-type(2)").send_keys(Keys.ENTER)
     until(browser, lambda: said(browser, "more div").endswith("."))
     shares = [float(each) for each in re.findall(r"\d\.\d\d", said(browser, "more div"))]
     for share, least, most in zip(shares, (0.97, 0.05, 0.01, 0.33), (1, 0.17, 0.09, 0.49), strict=True):
         assert least < share <= most  # with other numbers of assignments, 2-var has 0.18; packed, 0.28
+
+
+def test_a_link_stays_at_its_place_while_what_is_live_finds_its_size(explorer):
+    browser = explorer("#what-you-see", height=900)
+    heading = browser.find_element(By.CSS_SELECTOR, "#what-you-see > h2")
+    until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, "assign-add[address] .verdict"))
+    until(browser, lambda: 48 < browser.execute_script("return arguments[0].getBoundingClientRect().top", heading) < 100)
 
 
 def test_two_networks_stand_beside_each_other(explorer):

@@ -136,3 +136,10 @@ def test_options_open_by_keyboard_and_say_what_they_are(browser, site):
         browser.execute_script("arguments[0].focus()", summary)
         browser.switch_to.active_element.send_keys(Keys.ENTER)
         assert words.is_displayed() and words.text.startswith(("Right.", "Not so."))
+
+
+def test_what_cannot_be_written_is_one_line(tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    assert qti.main([str(tmp_path / "file")]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: cannot write ") and err.count("\n") == 1

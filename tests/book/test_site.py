@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import numpy as np
+import pikepdf
 import pytest
 from browsing import (
     PAGES,
@@ -500,6 +501,13 @@ def test_button_prints(site, browser):
     browser.execute_script("window.print = () => { window.printed = true; }")
     browser.execute_script("document.querySelector('.btn-download-pdf-button').click()")
     assert browser.execute_script("return window.printed")
+
+
+def test_the_script_of_a_guest_lecture_is_one_sheet(site, browser, tmp_path):
+    show(browser, f"{site}/teaching/lecturers/guest.html")
+    print_page(browser, tmp_path / "sheet.pdf")  # on US letter, the shorter paper
+    with pikepdf.open(tmp_path / "sheet.pdf") as sheet:
+        assert len(sheet.pages) == 1
 
 
 def test_paper_is_light(site, browser, tmp_path):

@@ -92,7 +92,7 @@ def test_slides_are_those_that_a_page_leads_to_and_lead_back_to_the_book(part):
 
 
 def test_what_is_handed_out_is_of_the_chapters_that_are_there(part, tmp_path):
-    qti.main(tmp_path, part)
+    qti.write(tmp_path, part)
     assert [*read_chapters(part)] == [path.stem for path in sorted(tmp_path.glob("*.zip"))] == [*CHAPTERS]
 
 

@@ -1,13 +1,19 @@
 """`python -m exam --seed 7 --chapters "1 5 7"` writes an exam and its marking key, as `make exam` calls it."""
 
-import argparse
 import sys
+
+from assign_add_lib.engine.interrupt import listen, stop_at_once
+
+if __name__ == "__main__":
+    stop_at_once()
+
 from html import escape
 from pathlib import Path
 from random import Random
 
 from markdown_it import MarkdownIt
 
+from assign_add_lib.engine.cli import Parser, refuse
 from assign_add_lib.engine.files import write_atomic
 
 from .questions import QUESTIONS, Question
@@ -78,25 +84,29 @@ def plain_formulas(markdown: str) -> str:
 
 
 def main(arguments=None) -> int:
-    parser = argparse.ArgumentParser(prog="exam", description=__doc__)
+    """Write an exam and its key; bad input gives one line on stderr and exit code 2."""
+    parser = Parser(prog="exam", description=__doc__)
     parser.add_argument("--seed", required=True, help="any word or number; who knows it can make the exam and its key again")
     parser.add_argument("--chapters", default="1 2 5 6 7 9 12", help="of which to ask one question each")
     parser.add_argument("--folder", type=Path, default=Path("exam"))
     options = parser.parse_args(arguments)
+    listen()
     try:
-        chapters = [int(each) for each in options.chapters.split()]
-        if unknown := [each for each in chapters if each not in QUESTIONS]:
-            raise ValueError(f"there is no question on chapter {unknown[0]}; there are those on {', '.join(map(str, QUESTIONS))}")
-        if not options.seed.strip() or not chapters:
+        there, words = {str(each): each for each in QUESTIONS}, options.chapters.split()
+        if unknown := [each for each in words if each not in there]:
+            raise ValueError(f"there is no question on chapter {unknown[0]}; there are those on {', '.join(there)}")
+        if not options.seed.strip() or not words:
             raise ValueError("say a seed, and at least one chapter")
+        chapters = [there[each] for each in words]
         questions = draw(options.seed, chapters)
         of = f"Seed {options.seed}, chapters {', '.join(map(str, chapters))}"
         for name, page in (("exam", exam("Exam", questions)), ("key", key("Marking key", questions, of))):
             write_atomic(options.folder / f"{name}.html", page)
             print(options.folder / f"{name}.html")
     except (ValueError, OSError) as error:
-        print(f"exam: {error}", file=sys.stderr)
-        return 2
+        return refuse(error)
+    except KeyboardInterrupt:
+        return refuse("stopped") + 128
     return 0
 
 

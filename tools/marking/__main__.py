@@ -1,6 +1,12 @@
 """`python -m marking assignments FOLDER` and `python -m marking mark FOLDER`, as `make assignments` and `make mark` call them."""
 
 import sys
+
+from assign_add_lib.engine.interrupt import listen, stop_at_once
+
+if __name__ == "__main__":
+    stop_at_once()
+
 from dataclasses import asdict
 from pathlib import Path
 
@@ -110,6 +116,7 @@ def main(arguments=None) -> int:
     for command in (maker, marker):
         command.add_argument("--exercises", default="", help='those that count, such as "1.3 2.4=3", the last for 3 points')
     options = parser.parse_args(arguments)
+    listen()
     try:
         if options.command == "assignments":
             make_assignments(options.folder, options.package, options.exercises)

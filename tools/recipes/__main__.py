@@ -1,7 +1,13 @@
 """`make remake` lists the recipes; `make remake NAME=scoreboard` follows one, with `PARTS="..."` for some measures alone."""
 
-import os
 import sys
+
+from assign_add_lib.engine.interrupt import listen, stop_at_once
+
+if __name__ == "__main__":
+    stop_at_once()
+
+import os
 from collections.abc import Sequence
 
 from assign_add_lib.engine.cli import refuse
@@ -33,6 +39,7 @@ def main(argv: Sequence[str]) -> int:
     if name not in RECIPES:
         return refuse(f"there is no recipe {name}; there are: {', '.join(RECIPES)}")
     os.chdir(ROOT)
+    listen()
     try:
         follow(RECIPES[name], RECIPES, parts)
     except KeyboardInterrupt:

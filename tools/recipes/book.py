@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from .attacked import table as attacked
 from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .measured import (
@@ -22,6 +23,7 @@ from .measured import (
 from .pictures import pictures
 from .published import SOURCE, published
 from .recipe import Recipe
+from .repaired import table as repaired
 from .rounds import last_rounds, told_heads
 from .runs import metrics, seeds, ship, sweeps
 from .theory import theorem
@@ -218,6 +220,8 @@ TABLE = [
     Recipe("plain-rows", ["data/companions/plain-rows.csv"], ["train-plain-rows"], 0, [plain_rows]),
     Recipe("few-examples", ["data/companions/few-examples.csv"], ["train-rules", "rules-runs"], 1, [few_examples]),
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
+    Recipe("attacked", ["data/proof/attacked.csv", "data/proof/found.csv.bz2"], ["runs"], 9, [attacked]),
+    Recipe("repaired", ["data/proof/repaired.csv"], ["runs"], 14, [repaired]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
     Recipe("laboratory-let-go", ["data/laboratory-let-go.csv"], ["laboratory-runs"], 5, [of_let_go]),

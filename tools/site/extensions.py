@@ -11,7 +11,7 @@ sys.path += [folder for folder in (str(HERE), str(HERE.parent)) if folder not in
 gc.set_threshold(20_000, 50, 100)
 
 EXTENSIONS = ("book_tidy", "mathematics", "live_network", "finish", "status")
-EXTENSIONS += ("quiz_folds", "guess_first", "absent", "moved", "evidence", "site_search")
+EXTENSIONS += ("quiz_folds", "guess_first", "absent", "moved", "evidence", "module_api", "site_search")
 
 
 def setup(app):

@@ -1,6 +1,7 @@
 """What a network of rows does, and what stands inside: wrong examples, attention, exchanges between rows, waves.
 
-What answers is anything that gives scores (row, shot, p) of the answers to all questions of rows: a network, or a solver.
+What answers is anything that gives scores (row, shot, p) of the answers to questions of rows, of which the last is read: a
+network, which is asked no other, or a solver.
 """
 
 from collections.abc import Callable
@@ -14,11 +15,13 @@ from .solvers import accuracy
 
 Answering = Callable[[Rows], Tensor]  # rows -> scores (row, shot, p)
 LAST = -2  # the position of the last question's y
+END = slice(-1, None)  # the same, of tokens that end there
+CHUNK = 250  # rows that are asked at a time: more take longer, each
 
 
 def answering(network: Network) -> Answering:
-    """A network as what answers rows, by its probabilities."""
-    return lambda rows: network(rows.tokens).softmax(2).double()
+    """A network as what answers the last question of rows, by its probabilities (row, 1, p)."""
+    return lambda rows: torch.cat([network(part, END) for part in rows.asking.split(CHUNK)]).softmax(2).double()
 
 
 def right(answer: Answering, rows: Rows) -> Tensor:
@@ -26,14 +29,22 @@ def right(answer: Answering, rows: Rows) -> Tensor:
     return accuracy(answer(rows)[:, -1], rows.answers[:, -1])
 
 
-def following(answer: Answering, rows: Rows, example: Tensor, by: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def said_to(answer: Answering, rows: Rows) -> Tensor:
+    """What is said to the last question of each row, (row,)."""
+    return answer(rows)[:, -1].argmax(1)
+
+
+def following(
+    answer: Answering, rows: Rows, example: Tensor, by: Tensor, said: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """What becomes of right answers to the last question once one example's answer is wrong: three times booleans (row,).
 
     Where it was right before; where it then still is; and where it now is what follows by ratio from the wrong example, c times
     its answer.  The last two are false where it was not right before, the last where the question is no multiple of the example.
+    `said` is what was said before (row,), where this is known.
     """
-    truth = rows.answers[:, -1]
-    said, after = (answer(each)[:, -1].argmax(1) for each in (rows, with_wrong_answers(rows, example, by)))
+    truth, said = rows.answers[:, -1], said_to(answer, rows) if said is None else said
+    after = said_to(answer, with_wrong_answers(rows, example, by))
     factor = factors_of_last(rows)[torch.arange(len(example)), example]
     before = said == truth
     return before, before & (after == truth), before & (factor > 0) & (after == (truth + factor * by) % rows.p)
@@ -46,8 +57,8 @@ def streams(network: Network, tokens: Tensor) -> list[Tensor]:
 
 def patterns_at_questions(network: Network, rows: Rows) -> Tensor:
     """Attention weights (layer, row, head, key position) of the last question, at its y."""
-    patterns = record(network, rows.tokens, [f"blocks.{n}.attn.hook_pattern" for n in range(len(network.layers))])
-    return torch.stack(patterns)[:, :, :, LAST, :-1]
+    patterns = record(network, rows.asking, [f"blocks.{n}.attn.hook_pattern" for n in range(len(network.layers))], END)
+    return torch.stack([each[:, :, -1] for each in patterns])
 
 
 def read_by_kind(network: Network, rows: Rows) -> dict[str, Tensor]:
@@ -63,9 +74,9 @@ def read_by_kind(network: Network, rows: Rows) -> dict[str, Tensor]:
 
 def head_outputs(network: Network, tokens: Tensor) -> Tensor:
     """What each head writes into the stream at the last question, (layer, head, row, d_model)."""
-    read = record(network, tokens, [f"blocks.{n}.attn.hook_z" for n in range(len(network.layers))])
+    read = record(network, tokens[:, :-1], [f"blocks.{n}.attn.hook_z" for n in range(len(network.layers))], END)
     out = [layer.out.weight.unflatten(1, (layer.heads, -1)) for layer in network.layers]  # each (d_model, head, d_head)
-    return torch.stack([torch.einsum("rhc,mhc->hrm", z[:, LAST], each) for z, each in zip(read, out)])
+    return torch.stack([torch.einsum("rhc,mhc->hrm", z[:, -1], each) for z, each in zip(read, out)])
 
 
 def without_heads(network: Network, rows: Rows, layer: int, heads: list[int]) -> Tensor:
@@ -73,11 +84,11 @@ def without_heads(network: Network, rows: Rows, layer: int, heads: list[int]) ->
 
     def silenced(z: Tensor) -> Tensor:
         z = z.clone()
-        z[:, LAST, heads] = z[:, LAST, heads].mean(0)
+        z[:, -1, heads] = z[:, -1, heads].mean(0)
         return z
 
-    logits = network(rows.tokens, EVERY, {f"blocks.{layer}.attn.hook_z": silenced})
-    return logits[:, LAST].argmax(1) == rows.answers[:, -1]
+    logits = network(rows.asking, END, {f"blocks.{layer}.attn.hook_z": silenced})
+    return logits[:, -1].argmax(1) == rows.answers[:, -1]
 
 
 def after_exchange(network: Network, base: Rows, source: Rows, depth: int, positions: slice) -> Tensor:

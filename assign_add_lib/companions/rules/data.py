@@ -109,6 +109,11 @@ class Rows(NamedTuple):
         """x y z of each example, one after the other, (row, 3 * shots)."""
         return torch.cat([self.inputs, self.answers[..., None]], 2).flatten(1)
 
+    @property
+    def asking(self) -> Tensor:
+        """The same without the last answer, (row, 3 * shots - 1)."""
+        return self.tokens[:, :-1]
+
 
 def draw_inputs(rows: int, shots: int, p: int, allowed: Tensor, generator: Generator, lines: int = 0) -> Tensor:
     """Inputs (row, shot, 2), each one of those allowed (p * p,), drawn with replacement.

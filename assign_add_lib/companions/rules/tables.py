@@ -25,6 +25,7 @@ DRAWS = 200  # of a null
 LINES = range(2, 7)  # through the origin, on which the examples of a row lie
 WRONG = 4  # examples of EXAMPLES that are made wrong, at most
 TASKS = ("unseen tasks", "seen tasks")
+PLACES = range(EXAMPLES)  # of a match
 OTHER = MATCH + 2  # the place of an example that is no match
 POSITIONS = {  # of a row that is taken apart, by what stands there
     "the question": slice(3 * EXAMPLES, 3 * EXAMPLES + 2),
@@ -104,7 +105,7 @@ def striking_out(seed: RuleSeed) -> Measured:
         fair = left.gather(1, rows.answers[:, -1:])[:, 0]
         left, rows = left[fair], rows.at(fair)
         for arm, answer in seed.answering.items():
-            said = answer(rows)[:, -1].argmax(1)
+            said = analysis.said_to(answer, rows)
             kept = left.gather(1, said[:, None])[:, 0]
             shares = {"left": kept, "left, by a guess": left, "right of these": (said == rows.answers[:, -1])[kept]}
             shares["right of these, by a guess"] = 1 / left[kept].sum(1)
@@ -118,9 +119,11 @@ def wrong_example(seed: RuleSeed) -> Measured:
     wrong = {"the match": torch.full_like(by, MATCH), "another": another}
     for tasks in TASKS:
         rows = seed.matched(tasks=tasks)
-        for (arm, answer), (name, example) in product(seed.answering.items(), wrong.items()):
-            before, kept, moved = analysis.following(answer, rows, example, by)
-            yield {"arm": arm, "set": tasks, "wrong": name, "kept": _share(kept[before]), "moved": _share(moved[before])}
+        for arm, answer in seed.answering.items():
+            said = analysis.said_to(answer, rows)
+            for name, example in wrong.items():
+                before, kept, moved = analysis.following(answer, rows, example, by, said)
+                yield {"arm": arm, "set": tasks, "wrong": name, "kept": _share(kept[before]), "moved": _share(moved[before])}
 
 
 def several_wrong(seed: RuleSeed) -> Measured:
@@ -147,9 +150,11 @@ def by_place(seed: RuleSeed) -> Measured:
     """Which examples decide, on unseen tasks: of right answers, the share kept where the example at one place is wrong."""
     for (match, rows), stream in zip(seed.rows_by_match().items(), (3, 13)):  # with one match, wrong as in `wrong_example`
         by = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(stream))
-        for (arm, answer), place in product(seed.answering.items(), range(EXAMPLES)):
-            before, kept, _ = analysis.following(answer, rows, torch.full_like(by, place), by)
-            yield {"arm": arm, "match": match, "place": place + 1, "kept": _share(kept[before])}
+        for arm, answer in seed.answering.items():
+            said = analysis.said_to(answer, rows)
+            for place in range(EXAMPLES):
+                before, kept, _ = analysis.following(answer, rows, torch.full_like(by, place), by, said)
+                yield {"arm": arm, "match": match, "place": place + 1, "kept": _share(kept[before])}
 
 
 def by_question(seed: RuleSeed) -> Measured:
@@ -174,7 +179,7 @@ def _with_lessons(seed: RuleSeed) -> tuple[str, analysis.Answering]:
 def by_place_of_match(seed: RuleSeed) -> Measured:
     """What becomes of right answers on unseen tasks where the one match, at each place in its turn, is made wrong."""
     by, (arm, answer) = torch.randint(1, seed.p, (ROWS,), generator=seed.generator(3)), _with_lessons(seed)
-    for place in range(EXAMPLES):
+    for place in PLACES:
         rows = seed.matched(50 + place, place=place)
         before, kept, moved = analysis.following(answer, rows, torch.full_like(by, place), by)
         shares = {"right": before, "kept": kept[before], "moved": moved[before]}
@@ -239,12 +244,13 @@ def latest_of_another(seed: RuleSeed) -> Measured:
     """
     rows = seed.unmatched(rows=MANY)
     other = Rows.solve(seed.p, draw_tasks(MANY, all_pairs(seed.p), seed.generator(14)), rows.inputs).answers
-    mixed = torch.cat([rows.answers[:, :-3], other[:, -3:-1], rows.answers[:, -1:]], 1)
     apart, _, zero = _two_latest(rows)
     differ = apart & (rows.answers[:, -1] != other[:, -1])
-    kinds = {"any": differ, "no 0": differ & ~zero.any(1), "a 0 in the latest": differ & zero[:, 1]}
+    rows, other, zero = rows.at(differ), other[differ], zero[differ]
+    mixed = torch.cat([rows.answers[:, :-3], other[:, -3:-1], rows.answers[:, -1:]], 1)
+    kinds = {"any": slice(None), "no 0": ~zero.any(1), "a 0 in the latest": zero[:, 1]}
     arm, answer = _with_lessons(seed)
-    said = answer(rows._replace(answers=mixed))[:, -1].argmax(1)
+    said = analysis.said_to(answer, rows._replace(answers=mixed))
     for name, which in kinds.items():
         as_these, as_rest = (_share((said == answers[:, -1])[which]) for answers in (other, rows.answers))
         yield {"arm": arm, "latest": name, "as these say": as_these, "as the rest say": as_rest}
