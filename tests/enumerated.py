@@ -1,5 +1,7 @@
 """Contexts of tiny tasks one by one, and what a network makes of them: what bounds and certificates are held against."""
 
+import json
+from dataclasses import asdict
 from functools import cache
 from itertools import product
 
@@ -8,8 +10,12 @@ import torch
 
 from assign_add_lib import Task, Weights, handmade, last_logits
 from assign_add_lib.proof.bounds import Box
+from assign_add_lib.proof.certificate import prove
+from assign_add_lib.proof.checker import FORM, fingerprint
+from assign_add_lib.proof.contexts import layouts
 
-TASK = Task(n_numbers=5, n_variables=3, length=10)
+TASK, SMALL = Task(n_numbers=5, n_variables=3, length=10), Task(n_numbers=3, n_variables=2, length=8)
+SUMS = [(0, 1), (1, 0), (2, 2)]
 
 
 def by_hand(task: Task = TASK) -> Weights:
@@ -77,3 +83,14 @@ def boxes(task: Task, rng: np.random.Generator):
                     names, numbers = (rng.random(size) < 0.5 for size in sizes)
                     names[range(k), rng.permutation(task.n_variables)[:k]] = numbers[:, rng.integers(task.n_numbers)] = True
                     yield Box(task, starts, names, numbers)
+
+
+GOOD = by_hand(SMALL)
+
+
+@cache
+def certificate() -> str:
+    """What is proved of three sums of that network, as a checker reads it."""
+    where = list(layouts(SMALL))
+    head = {"form": FORM, "run": "good", "step": 7, "sharpen": [1.0, 1.0], "weights": fingerprint(GOOD), "task": asdict(SMALL)}
+    return json.dumps(head | {"layouts": where, "questions": prove(GOOD, where, SUMS)})

@@ -99,19 +99,19 @@ def check_question(task: Task, layouts: list[tuple[int, ...]], asked: dict) -> N
     """ValueError where a question is none, its answer is wrong, or its bounds do not claim all that it claims."""
     left, right, most = asked["left"], asked["right"], asked["most"]
     if not all(type(each) is int and 0 <= each < task.n_numbers for each in (left, right, asked["answer"])):
-        raise ValueError(f"there is no plain sum {left}+{right}={asked['answer']}")
+        raise ValueError(f"there is no plain sum {left!r}+{right!r}={asked['answer']!r}")
     if asked["answer"] != (left + right) % task.n_numbers:
         raise ValueError(f"{left}+{right} is not {asked['answer']}")
     if type(most) is not int or not -1 <= most <= max(map(len, layouts), default=0):
-        raise ValueError(f"{left}+{right} is not proved up to {most} assignments")
+        raise ValueError(f"{left}+{right} is not proved up to {most!r} assignments")
     needed = sum(len(starts) <= most for starts in layouts)
     if not len(asked["bounds"]) == len(asked["nearest"]) == needed:
         raise ValueError(f"{left}+{right} needs a bound for each of {needed} layouts")
     for bound, nearest in zip(asked["bounds"], asked["nearest"]):
         if type(bound) is not float or not 0 < bound < math.inf:
-            raise ValueError(f"{left}+{right} has the bound {bound}, which is not above 0")
+            raise ValueError(f"{left}+{right} has the bound {bound!r}, which is not above 0")
         if type(nearest) is not int or not 0 <= nearest < task.n_numbers or nearest == asked["answer"]:
-            raise ValueError(f"{left}+{right} has {nearest} for its nearest wrong answer")
+            raise ValueError(f"{left}+{right} has {nearest!r} for its nearest wrong answer")
 
 
 def check_bounds(weights: Weights, layouts: list[tuple[int, ...]], questions: list[dict], *_) -> None:
