@@ -1,5 +1,6 @@
 """Balls: every operation against the balls of python-flint, which round outward at any precision."""
 
+import doctest
 from functools import reduce
 
 import numpy as np
@@ -149,3 +150,8 @@ def test_what_is_not_finite_is_never_a_bound():
     ):
         assert not (one.lower() > -1).any() and not (one.upper() < 1).any()
     assert not (balls.least(huge, Ball([1.0, 1.0], np.nan)).lower() > -1).any()
+
+
+def test_the_examples_hold():
+    tried = doctest.testmod(balls)
+    assert tried.attempted and not tried.failed

@@ -1,9 +1,12 @@
 """Contexts: all layouts, and how many contexts and problems there are."""
 
+import doctest
+
 import pytest
 from enumerated import every_context
 
 from assign_add_lib import Problem, Task
+from assign_add_lib.proof import contexts as module
 from assign_add_lib.proof.contexts import contexts, count, layouts, problems
 from assign_add_lib.task import KINDS, STUDY
 
@@ -43,3 +46,8 @@ def test_the_study_has_as_many_as_the_book_says():
 def test_an_unknown_kind_is_named():
     with pytest.raises(ValueError, match="there is no kind 3-var; the kinds are 0-var"):
         problems(STUDY, "3-var")
+
+
+def test_the_examples_hold():
+    tried = doctest.testmod(module)
+    assert tried.attempted and not tried.failed

@@ -25,7 +25,7 @@ class Ball:
     Numbers and arrays that meet a ball stand for themselves, exactly.
 
     >>> third = Ball(1.0) / 3.0
-    >>> third.lower() < 1 / 3 < third.upper()
+    >>> bool(third.lower() < 1 / 3 < third.upper())
     True
     """
 
