@@ -53,9 +53,9 @@ def _mixed(weight: Ball, value: Ball, stands: np.ndarray) -> np.ndarray:
     low = Ball((weight.mid + bar).min(-1), weight.rad).sum(-1).lower()  # (query)
     high = Ball((weight.mid - bar).max(-1), weight.rad).sum(-1).upper()
     light = low < 1e-9  # what weighs next to nothing may bring anything that stands there
-    anything = (value.mid[:, None] + bar).min((2, 3)) - 2 * value.rad
+    anything = Ball((value.mid[:, None] + bar).min((2, 3)), value.rad).lower()
     low, inside = np.where(light, 1, low), np.where(stands, weight.mid, 0)
-    around = np.einsum("fpt,qpt->fq", value.mid, inside) / np.where(light, 1, inside.sum((1, 2)))
+    around = np.einsum("fkv,qkv->fq", value.mid, inside) / np.where(light, 1, inside.sum((1, 2)))
     for _ in range(2):
         apart = weight * (value[:, None] - around[..., None, None])
         found = Ball((apart.mid + bar).min(-1), apart.rad).sum(-1).lower()  # (function, query)
