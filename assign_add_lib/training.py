@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from .circuits import last_logits
+from .engine.folder import OtherSystem
 from .engine.learner import Config, Learner, choose_device, setting
 from .engine.loop import follow
 from .engine.runs import RunFolder
@@ -217,12 +218,16 @@ class Run(NetworkRun):
 
 
 shipped_runs = Run.shipped
+# what opens the runs of other systems, by a setting that no others have
+OPENED_BY = {"nodes": "companions.reasoning.training.ArmRun", "given_code": "companions.hypernetwork.training.ArmRun"}
+OPENED_BY |= {"alpha": "companions.rules.training.RuleRun", "links": "laboratory.training.WorldRun"}
+OPENED_BY |= {"share": "proof.harden.Hardened"}
 
 
 def load_run(name: str | Path) -> Run:
     """Open a shipped run of the study by name, or any of this kind by its folder; FileNotFoundError lists the shipped ones.
 
-    Runs of other systems are opened by classes of their own, see `systems.SYSTEMS`; here they give a ValueError.
+    Runs of other systems are opened by classes of their own; here they give a ValueError that names the class.
 
     >>> run = load_run("seed-42")
     >>> run.config.train_fraction, run.steps[-1]
@@ -231,4 +236,8 @@ def load_run(name: str | Path) -> Run:
     >>> last_logits(run.weights(), tokens).argmax(1)
     tensor([36])
     """
-    return Run.open(name)
+    try:
+        return Run.open(name)
+    except OtherSystem as other:
+        opens = [f"; {__package__}.{kind}.open opens it" for setting, kind in OPENED_BY.items() if setting in other.args[1]]
+        raise ValueError(f"{other}{''.join(opens)}") from None

@@ -10,12 +10,15 @@ from small import CONFIG
 
 from assign_add_lib import Split, TrainConfig, Weights, load_run
 from assign_add_lib.engine import runs
-from assign_add_lib.engine.files import load_tensors, save_tensors
+from assign_add_lib.engine.files import load_tensors, save_tensors, write_json
 from assign_add_lib.engine.manifest import data_folder
 from assign_add_lib.engine.runs import checkpoint_path
+from assign_add_lib.engine.system import System
 from assign_add_lib.laboratory.training import WorldRun
 from assign_add_lib.measures import accuracies
+from assign_add_lib.proof.harden import HardenConfig, Hardened
 from assign_add_lib.sampling import EVALUATION_SETS, evaluation_sets
+from assign_add_lib.systems import SYSTEMS
 from assign_add_lib.training import METRICS, Run
 
 
@@ -52,7 +55,18 @@ def test_an_unknown_run_names_the_runs_there_are(finished, data):
 @pytest.mark.parametrize("kind, name", [(Run, "laboratory/one-layer-0"), (WorldRun, "runs/seed-42")])
 def test_a_run_of_another_system_is_told_as_such(kind, name):
     with pytest.raises(ValueError, match="is of a run of another system or version, .*heads, layers"):
-        assert kind.open(data_folder() / name).config
+        kind.open(data_folder() / name)
+
+
+HARDENED = System("hardened", HardenConfig, None, Hardened)
+
+
+@pytest.mark.parametrize("system", [*SYSTEMS.values(), HARDENED], ids=lambda each: each.name)
+def test_a_run_of_another_system_is_told_with_the_class_that_opens_it(system, tmp_path):
+    write_json(tmp_path / "config.json", {"config": system.config().to_dict()})
+    told = f"; {system.run.__module__}.{system.run.__name__}.open opens it"
+    with pytest.raises(ValueError, match="does not hold the split" if system.run is Run else f"TrainConfig: [^;]*{told}$"):
+        load_run(tmp_path)
 
 
 def test_export_never_overwrites(finished, data):

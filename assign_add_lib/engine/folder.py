@@ -82,6 +82,13 @@ def _record(value: dict) -> dict:
     return value
 
 
+class OtherSystem(ValueError):
+    """A run is of another system or version: what is wrong, and the settings that its config holds."""
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
 def read_description(path: Path, kind: type[Config], readers: Readers) -> Description:
     """Read config.json; ValueError where it is anything but a whole description of a run of this kind."""
     kept = read_json(path)
@@ -99,7 +106,7 @@ def read_description(path: Path, kind: type[Config], readers: Readers) -> Descri
     names, held = {each.name for each in fields(kind)}, kept.get("config")
     if isinstance(held, dict) and held.keys() != names:
         others = ", ".join(sorted(held.keys() ^ names))
-        raise ValueError(f"{path} is of a run of another system or version, with no {kind.__name__}: {others}")
+        raise OtherSystem(f"{path} is of a run of another system or version, with no {kind.__name__}: {others}", held)
     config = part("config", kind.from_dict)
     notes = {name: part(name, partial(read, config)) for name, read in readers.items()}
     described = Description(config, notes, part("record", _record), kept.get("run"))

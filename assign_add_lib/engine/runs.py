@@ -57,11 +57,16 @@ class RunFolder(ABC):
 
     @classmethod
     def open(cls, name: str | Path) -> Self:
-        """Open a shipped run by name, or any run by its folder; FileNotFoundError lists the runs there are."""
+        """Open a shipped run by name, or any run by its folder; FileNotFoundError lists the runs there are.
+
+        ValueError where it is of another kind.
+        """
         shelf = data_folder() / cls.shelf
         folder = Path(name) if "/" in str(name) or not (shelf / str(name) / CONFIG).is_file() else shelf / str(name)
         if (folder / CONFIG).is_file():
-            return cls(folder, cls._sums(folder.resolve()))
+            run = cls(folder, cls._sums(folder.resolve()))
+            _ = run.described  # refuses what is no run of this kind
+            return run
         there = ", ".join(cls.shipped()) or "none"
         raise FileNotFoundError(f"there is no run {name}; shipped runs: {there}; or give a run's folder")
 
