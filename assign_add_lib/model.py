@@ -280,14 +280,15 @@ def run(
 ) -> Pass:
     """The plain forward on token ids (batch, pos), in which any site may be altered: the one way to change the network.
 
-    `alter` maps the name of a site to a function from what arises there to what shall stand there instead.  Names and
+    `alter` maps the name of a site to a function from what arises there to what shall stand there instead.  Unlike a hook of
+    TransformerLens it takes one argument, must return, and must not write into what it got.  Names and
     shapes are TransformerLens': streams (batch, pos, d_model), scores and patterns (batch, head, query, key), queries,
     keys, values and `hook_z` (batch, pos, head, d_head).  The answer is read at the last position, so in the last layer
     only its query is computed, and from there on `pos` and `query` have the length 1; with `whole`, every one is.  The
     last is -1 in both.  The four sites inside of a head are formed only where `alter` or `keep` names them.
     `after` is another pass over the same problems, of which all stays that comes before the last layer; that saves its work.
-    ValueError for tokens that the network does not take, for a name that is no site, and with `after` for one that comes
-    before the last layer.
+    ValueError for tokens that the network does not take, for a name that is no site, for a function that returns nothing, and
+    with `after` for a site before the last layer.
 
     >>> tokens = Problem.parse("b=17, b+19=?").tokens()[None]
     >>> silent = run(Weights.init(), tokens, alter={"blocks.1.hook_mlp_out": lambda added: 0 * added})
@@ -299,6 +300,8 @@ def run(
 
     def at(name: str, value: Tensor) -> Tensor:
         sites[name] = alter[name](value) if name in alter else value
+        if sites[name] is None:
+            raise ValueError(f"what alters {name} must return what shall stand there, not None")
         return sites[name]
 
     w, block = weights, f"blocks.{weights.n_layers - 1}"

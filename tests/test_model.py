@@ -125,6 +125,12 @@ def test_a_name_that_is_no_site_is_told():
             run(weights, problems(weights.task, 2).tokens, **wrong)
 
 
+def test_an_alteration_that_returns_nothing_is_told():
+    weights = Weights.init(Task(5, 3, 8), d_model=8, d_mlp=8)
+    with pytest.raises(ValueError, match="what alters blocks.0.hook_attn_out must return"):
+        run(weights, problems(weights.task, 2).tokens, {"blocks.0.hook_attn_out": lambda held: None})
+
+
 def test_a_site_is_kept_by_its_name_alone_and_one_that_was_not_is_told():
     weights = Weights.init(Task(5, 3, 8), d_model=8, d_mlp=8)
     held = run(weights, problems(weights.task, 2).tokens, keep="blocks.0.attn.hook_q")
