@@ -54,9 +54,19 @@ def test_every_block_does_what_the_page_says(root, tmp_path, monkeypatch, capsys
     assert torch.equal(exported.weights().W_U, small.weights().W_U.half().float())
     problem = names["problem"].tokens()[None]
     assert forward(names["back"], problem)[0, -1].allclose(names["model"](problem)[0, -1], atol=1e-5)
+    plain = run(names["deep"], names["clean"]).logits
+    assert not any(plain.equal(names[each].logits) for each in ("patched", "ablated"))
+    assert names["learner"].W_Q.grad.any()
     assert not names["own"].W_out.any() and not names["logits"].equal(names["model"](problem)[0, -1])
     table = (tmp_path / "runs" / "widths" / "table.csv").read_text().splitlines()
     assert len(table) == 5 and {"seed", "d_model"} < set(table[0].split(","))
+
+
+def test_the_package_is_as_large_as_its_pages_say(root):
+    files = [*(root / "data").rglob("*"), *(root / "assign_add_lib").rglob("*[!c]")]
+    megabytes = sum(path.stat().st_size for path in files if path.is_file()) / 1e6
+    for page, words in (("pages/package.md", r"about (\d+) MB with all"), ("README.md", r"# (\d+) MB with all")):
+        assert abs(int(re.search(words, (root / page).read_text("utf-8"))[1]) - megabytes) < 5
 
 
 API = re.compile(r"^### `([\w.]+)`\n(.*?)^\.\. module-api:: ([\w.]+)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -72,6 +82,9 @@ def test_each_name_of_the_api_stands_where_its_heading_says(root):
             thing = getattr(importlib.import_module(path), name)
             assert all(hasattr(thing, each) or each in thing.__annotations__ for each in members.strip("* ").split(", ") if each)
     assert not [name for name in assign_add_lib.__all__ if f"`{name}`" not in text]
+    rooms = set(re.findall(r"^    (\w+)/?  +\S", assign_add_lib.__doc__, re.MULTILINE))
+    rest = set(re.findall(r"`(\w+)`", re.search("^What has no heading below.*$", text, re.MULTILINE)[0]))
+    assert rooms - {heading.split(".")[1] for heading, *_ in found} == rest - {"analysis"}
     assert set(MEASURES) <= {line.strip() for line in text.splitlines()}
 
 
