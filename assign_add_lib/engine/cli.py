@@ -51,7 +51,7 @@ def one_line(message: object, most: int = 400) -> str:
     """A message as one line of printable characters, its middle left out where it, or a word of it, is too long."""
     text = " ".join(str(message).split())
     text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
-    text = re.sub(r"\S{161,}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", text)
+    text = re.sub(rf"\S{{{most * 2 // 5 + 1},}}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", text)
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 4 :]}"
 
 

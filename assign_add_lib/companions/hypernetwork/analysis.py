@@ -3,10 +3,6 @@
 from collections.abc import Callable
 
 import torch
-from sklearn.linear_model import Ridge
-from sklearn.metrics import r2_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from .data import CONTEXT, MODULES, WEAKEST, Support, Tasks, Teacher, mix
@@ -41,6 +37,11 @@ def probe(seen: Tensor, codes: Tensor, *others: tuple[Tensor, Tensor], strength:
 
     It is fitted on the first pair alone; activations are standardised by it.
     """
+    from sklearn.linear_model import Ridge  # here, as its import would cost every process a second
+    from sklearn.metrics import r2_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     fitted = make_pipeline(StandardScaler(), Ridge(strength)).fit(seen.numpy(), codes.numpy())
     return [float(r2_score(true.numpy(), fitted.predict(each.numpy()))) for each, true in others]
 

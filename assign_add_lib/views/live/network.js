@@ -154,6 +154,7 @@ const SITES = [
   ]),
   ...["hook_resid_mid", "hook_mlp_in", "mlp.hook_pre", "mlp.hook_post", "hook_mlp_out", "hook_resid_post"].map((each) => `blocks.1.${each}`),
 ];
+const ELSEWHERE = "those inside of a head `keep` must name; the stream behind a block is hook_resid_pre of the next";
 
 /** The sites before layer 1 reads anything. */
 const STARTS = ["hook_embed", "hook_pos_embed", "blocks.0.hook_resid_pre"];
@@ -191,7 +192,7 @@ function beginKnown(w, tokens, resid) {
 export function run(w, tokens, alter = {}, keep = []) {
   const { model, head, mlp, numbers } = w.sizes, n = tokens.length, sites = {};
   const named = new Set([...Object.keys(alter), ...keep]), unknown = [...named].filter((name) => !SITES.includes(name)).sort();
-  if (unknown.length) throw new Error(`no site is called ${unknown[0]}; the sites are ${SITES.join(", ")}`);
+  if (unknown.length) throw new Error(`no site is called ${unknown[0]}; the sites are ${SITES.join(", ")}; ${ELSEWHERE}`);
   const at = (name, values) => (sites[name] = Object.hasOwn(alter, name) ? alter[name](values, sites) : values);
   const inside = (name, values) => (named.has(name) ? at(name, values) : values);
 
