@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from assign_add_lib import Task, Weights, handmade, last_logits
-from assign_add_lib.proof.bounds import Box
-from assign_add_lib.proof.certificate import prove
+from assign_add_lib.proof.bounds import Box, Tables
+from assign_add_lib.proof.certificate import order_of, prove
 from assign_add_lib.proof.checker import FORM, fingerprint
 from assign_add_lib.proof.contexts import layouts
 
@@ -93,4 +93,5 @@ def certificate() -> str:
     """What is proved of three sums of that network, as a checker reads it."""
     where = list(layouts(SMALL))
     head = {"form": FORM, "run": "good", "step": 7, "sharpen": [1.0, 1.0], "weights": fingerprint(GOOD), "task": asdict(SMALL)}
-    return json.dumps(head | {"layouts": where, "questions": prove(GOOD, where, SUMS)})
+    head |= {"layouts": where, "order": order_of(Tables(GOOD))}
+    return json.dumps(head | {"questions": prove(GOOD, where, SUMS)})

@@ -9,7 +9,7 @@ import torch
 from enumerated import GOOD, SMALL, SUMS, TASK, asked, box_of, by_hand, every_context, least_leads
 from enumerated import certificate as small_certificate
 
-from assign_add_lib import Task, last_logits
+from assign_add_lib import Task, handmade, last_logits
 from assign_add_lib.__main__ import main
 from assign_add_lib.handmade import residual_blocks
 from assign_add_lib.proof import certificate
@@ -52,6 +52,16 @@ def test_what_is_proved_is_so_in_every_context():
             leads = least_leads(GOOD, asked(everywhere, SMALL, said["left"], said["right"]), said["answer"])
             assert (said["most"], said["failed"], len(said["bounds"])) == (most, None, [1, 4, 5][most])
             assert 0 <= sorted(leads)[1] - min(said["bounds"]) < 0.01
+
+
+def test_boxes_that_are_cut_prove_more_and_still_hold():
+    weak = {name: 2 for name in ("previous", "operands", "match", "number")}
+    weights = handmade.weights((1, 2), TASK, 32, 16, **weak)
+    (said,) = prove(weights, list(layouts(TASK)), [(0, 1)])
+    assert max(said["cut"]) == 4 and said["most"] == 2
+    problems = asked(every_context(TASK), TASK, 0, 1)
+    few = ((problems >= TASK.first_variable).sum(1) <= said["most"]).nonzero()[:, 0]
+    assert min(said["bounds"]) < sorted(least_leads(weights, problems[few], 1))[1]
 
 
 def test_a_planted_counterexample_is_never_proved():

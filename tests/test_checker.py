@@ -32,7 +32,7 @@ def test_a_pass_says_what_is_proved(made):
 def test_a_sum_that_is_proved_up_to_fewer_assignments_says_so(made):
     given = json.loads(made.read_text())
     less = given["questions"][0]
-    less |= {"most": 1, "bounds": less["bounds"][:4], "nearest": less["nearest"][:4]}
+    less |= {"most": 1} | {name: less[name][:4] for name in ("bounds", "nearest", "cut")}
     made.write_text(json.dumps(given))
     parts = check(made, GOOD).split("; ")
     assert "it answers 1+0, 2+2 right" in parts[0] and "37 contexts of at most 2 assignments" in parts[0]
@@ -53,7 +53,7 @@ def bound(change, place=3, name="bounds"):
 
 def without_layout(place):
     def do(given):
-        for values in (given["layouts"], *(each[name] for each in given["questions"] for name in ("bounds", "nearest"))):
+        for values in (given["layouts"], *(each[name] for each in given["questions"] for name in ("bounds", "nearest", "cut"))):
             del values[place]
 
     return do
@@ -86,6 +86,14 @@ DAMAGE = {
     "the answer for the nearest": (bound(lambda value: 1, name="nearest"), "for its nearest wrong answer"),
     "another nearest": (bound(lambda value: 2 if value == 0 else 0, name="nearest"), "for its nearest answer"),
     "a nearest out of range": (bound(lambda value: -1, name="nearest"), "for its nearest wrong answer"),
+    "no order": (lambda given: given.pop("order"), "is no certificate"),
+    "a number left out": (lambda given: given["order"].pop(), "its order is not one of all numbers"),
+    "a number twice": (lambda given: given["order"].__setitem__(0, given["order"][1]), "its order is not one of all numbers"),
+    "a number for another": (lambda given: given["order"].__setitem__(0, True), "its order is not one of all numbers"),
+    "cut into no parts": (bound(lambda value: 0, name="cut"), "cut into 0 parts"),
+    "cut into too many parts": (bound(lambda value: 5, place=4, name="cut"), "cut into 5 parts"),
+    "cut in words": (bound(lambda value: "2", name="cut"), "cut into 2 parts"),
+    "a cut too few": (lambda given: given["questions"][1]["cut"].pop(), "needs a bound for each of 5 layouts"),
     "more assignments": (question(most=3), "is not proved up to 3"),
     "fewer assignments": (question(most=1), "needs a bound for each of 4 layouts"),
     "assignments in words": (question(most="\n"), "is not proved up to"),

@@ -17,8 +17,8 @@ from ..engine.sweep import here
 from ..model import Weights
 from ..task import Task
 from ..training import load_run
-from .bounds import Question, Tables, margins, neurons
-from .checker import FORM, GRAIN, PART, check, check_question, everything, fingerprint
+from .bounds import Tables
+from .checker import BOXES, FORM, GRAIN, PART, check, check_question, fingerprint, least_leads
 from .contexts import Layout, layouts
 
 Pair = tuple[int, int]
@@ -43,31 +43,48 @@ def sample(task: Task, size: int, seed: int = 0) -> list[Pair]:
 
 
 def prove(weights: Weights, where: Sequence[Layout], pairs: Sequence[Pair], *_) -> list[dict]:
-    """What a certificate says of plain sums, each searched up to the first layout in which it is not proved."""
+    """What a certificate says of plain sums, each searched up to the first layout in which it is not proved.
+
+    Where a box is too large, the numbers of each assignment are cut into twice as many parts, as long as there are at most
+    `checker.BOXES` boxes.
+    """
     task, tables = weights.task, Tables(weights)
+    order = order_of(tables)
     found = [
-        {"left": left, "right": right, "answer": (left + right) % task.n_numbers, "bounds": [], "nearest": [], "failed": None}
+        {"left": left, "right": right, "answer": (left + right) % task.n_numbers}
+        | {"bounds": [], "nearest": [], "cut": [], "failed": None}
         for left, right in pairs
     ]
     for starts in where:
-        if not (open_ := [asked for asked in found if not asked["failed"]]):
-            break
-        box = everything(task, starts)
-        ready = neurons(tables, box)
-        for asked in open_:
-            leads = margins(Question.of(tables, box, asked["left"], asked["right"]), asked["answer"], ready)
-            bound, nearest = written(leads.min()), int(leads.argmin())
-            if bound is not None and bound > 0:
-                asked["bounds"].append(bound)
-                asked["nearest"].append(nearest)
-            else:
-                asked["failed"] = {"layout": list(starts), "bound": bound, "nearest": nearest}
+        open_, cut = [asked for asked in found if not asked["failed"]], 1
+        while open_:
+            too_large = []
+            for asked, leads in zip(open_, least_leads(tables, starts, order, cut, open_)):
+                bound, nearest = written(leads.min()), int(leads.argmin())
+                if bound is not None and bound > 0:
+                    for name, value in (("bounds", bound), ("nearest", nearest), ("cut", cut)):
+                        asked[name].append(value)
+                else:
+                    too_large.append((asked, {"layout": list(starts), "cut": cut, "bound": bound, "nearest": nearest}))
+            cut *= 2
+            if not starts or cut ** len(starts) > BOXES or cut > task.n_numbers:
+                for asked, failed in too_large:
+                    asked["failed"] = failed
+                break
+            open_ = [asked for asked, _ in too_large]
     for asked in found:
         failed = asked["failed"]
         asked["most"] = max(map(len, where)) if failed is None else len(failed["layout"]) - 1
         kept = sum(len(starts) <= asked["most"] for starts in where)
-        asked["bounds"], asked["nearest"] = asked["bounds"][:kept], asked["nearest"][:kept]
+        asked |= {name: asked[name][:kept] for name in ("bounds", "nearest", "cut")}
     return found
+
+
+def order_of(tables: Tables) -> list[int]:
+    """All numbers by how much operands read them in layer 1: numbers that are read alike are bounded closer together."""
+    task = tables.task
+    numbers = slice(task.n_numbers)
+    return tables.weight.mid[task.left, numbers, 1 : task.room, numbers].mean((0, 1)).argsort(kind="stable").tolist()
 
 
 def written(bound: float) -> float | None:
@@ -104,10 +121,10 @@ def certify_run(
             raise ValueError(f"numbers go from 0 to {task.n_numbers - 1}, not {pair[0]} and {pair[1]}")
     if file.is_dir():
         raise ValueError(f"{file} is a folder; a certificate goes into a file")
-    Tables(weights)
+    order = order_of(Tables(weights))
     where = list(layouts(task, most))
     head = {"form": FORM, "run": run.name, "step": run.steps[-1] if step is None else step, "sharpen": [*map(float, sharpen)]}
-    head |= {"weights": fingerprint(weights), "task": asdict(task), "layouts": [list(starts) for starts in where]}
+    head |= {"weights": fingerprint(weights), "task": asdict(task), "layouts": [list(starts) for starts in where], "order": order}
     with lock_file(file):
         check_writable(file.parent)
         remove_unfinished(file.parent, file.name)

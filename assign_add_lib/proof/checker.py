@@ -1,18 +1,20 @@
 """The checker: does a certificate prove what it says?  It recomputes every bound, and knows nothing of how one was found.
 
 A certificate is a JSON object: `form`; `weights`, the SHA-256 of `fingerprint`; `task`, its sizes; `layouts`, where assignments
-start, fewest assignments first; and `questions`, each with its operands `left` and `right`, its `answer`, the `most`
-assignments up to which it is proved, for each layout of so many the least lead `bounds` and the number that comes `nearest`,
-and what `failed`, which proves nothing and is not read.  `run`, `step` and `sharpen` tell where the weights are from.
+start, fewest assignments first; `order`, all numbers, which are cut into parts in this order; and `questions`, each with its
+operands `left` and `right`, its `answer`, the `most` assignments up to which it is proved, for each layout of so many the least
+lead `bounds`, the number that comes `nearest` and into how many parts the numbers of each assignment are `cut`, and what
+`failed`, which proves nothing and is not read.  `run`, `step` and `sharpen` tell where the weights are from.
 """
 
 import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +25,9 @@ from ..task import Task
 from .bounds import Box, Question, Tables, margins, neurons
 from .contexts import contexts
 
-FORM = "assign-add certificate 1"
+FORM = "assign-add certificate 2"
 GRAIN = 1e-3  # bounds are written down to this, so another order of summation on another machine makes no difference
+BOXES = 16  # of a layout, at most
 PART = 32  # questions that share what does not depend on them
 
 
@@ -37,11 +40,29 @@ def fingerprint(weights: Weights) -> str:
     return digest.hexdigest()
 
 
-def everything(task: Task, starts: Iterable[int]) -> Box:
-    """The box of all names and numbers for assignments that start there."""
+def boxes(task: Task, starts: Iterable[int], order: Sequence[int], cut: int = 1) -> Iterator[Box]:
+    """Boxes that hold all contexts whose assignments start there: all names, and for each one of the parts of the numbers."""
     starts = tuple(starts)
-    sizes = ((len(starts), size) for size in (task.n_variables, task.n_numbers))
-    return Box(task, starts, *(np.ones(size, dtype=bool) for size in sizes))
+    names = np.ones((len(starts), task.n_variables), dtype=bool)
+    parts = [np.isin(np.arange(task.n_numbers), part) for part in np.array_split(order, cut)]
+    for numbers in product(parts, repeat=len(starts)):
+        yield Box(task, starts, names, np.array(numbers).reshape(len(starts), task.n_numbers))
+
+
+def least_leads(tables: Tables, starts: Iterable[int], order: Sequence[int], cut: int, asked: Sequence[dict]) -> np.ndarray:
+    """The least lead of the answer of each plain sum over each number, (question, N), in all boxes of a layout.
+
+    Once a lead is not above 0, its question is not asked in further boxes.
+    """
+    N = tables.task.n_numbers
+    found = np.full((len(asked), N), np.inf)
+    for box in boxes(tables.task, starts, order, cut):
+        open_ = [place for place in range(len(asked)) if found[place].min() > 0]
+        ready = neurons(tables, box) if open_ else None
+        for place in open_:
+            left, right = asked[place]["left"], asked[place]["right"]
+            found[place] = np.minimum(found[place], margins(Question.of(tables, box, left, right), (left + right) % N, ready))
+    return found
 
 
 def check(path: str | Path, weights: Weights, over: Callable[[Callable, list], Iterable] = map) -> str:
@@ -55,12 +76,14 @@ def check(path: str | Path, weights: Weights, over: Callable[[Callable, list], I
         layouts, questions = [tuple(starts) for starts in given["layouts"]], given["questions"]
         _check_form(given, weights)
         _check_layouts(weights.task, layouts)
+        if sorted(given["order"]) != list(range(weights.task.n_numbers)) or any(type(n) is not int for n in given["order"]):
+            raise ValueError("its order is not one of all numbers")
         for asked in questions:
             check_question(weights.task, layouts, asked)
         if len({(asked["left"], asked["right"]) for asked in questions}) < len(questions):
             raise ValueError("a question stands there twice")
         parts = [questions[start : start + PART] for start in range(0, len(questions), PART)]
-        for _ in over(partial(check_bounds, weights, layouts), parts):
+        for _ in over(partial(check_bounds, weights, layouts, given["order"]), parts):
             pass
     except (KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as error:
         raise ValueError(f"{path} is no certificate: {type(error).__name__} {error}") from None
@@ -105,29 +128,30 @@ def check_question(task: Task, layouts: list[tuple[int, ...]], asked: dict) -> N
     if type(most) is not int or not -1 <= most <= max(map(len, layouts), default=0):
         raise ValueError(f"{left}+{right} is not proved up to {most!r} assignments")
     needed = sum(len(starts) <= most for starts in layouts)
-    if not len(asked["bounds"]) == len(asked["nearest"]) == needed:
+    if not len(asked["bounds"]) == len(asked["nearest"]) == len(asked["cut"]) == needed:
         raise ValueError(f"{left}+{right} needs a bound for each of {needed} layouts")
-    for bound, nearest in zip(asked["bounds"], asked["nearest"]):
+    for bound, nearest, cut, starts in zip(asked["bounds"], asked["nearest"], asked["cut"], layouts):
+        if type(cut) is not int or not 1 <= cut <= task.n_numbers or cut ** len(starts) > BOXES:
+            raise ValueError(f"{left}+{right} has numbers cut into {cut} parts")
         if type(bound) is not float or not 0 < bound < math.inf:
             raise ValueError(f"{left}+{right} has the bound {bound!r}, which is not above 0")
         if type(nearest) is not int or not 0 <= nearest < task.n_numbers or nearest == asked["answer"]:
             raise ValueError(f"{left}+{right} has {nearest!r} for its nearest wrong answer")
 
 
-def check_bounds(weights: Weights, layouts: list[tuple[int, ...]], questions: list[dict], *_) -> None:
+def check_bounds(weights: Weights, layouts: list[tuple[int, ...]], order: Sequence[int], questions: list[dict], *_) -> None:
     """ValueError where a bound is above the one that the weights give, or another one."""
     tables = Tables(weights)
     for index, starts in enumerate(layouts):
         claimed = [asked for asked in questions if len(starts) <= asked["most"]]
-        box = everything(weights.task, starts)
-        ready = neurons(tables, box) if claimed else None
-        for asked in claimed:
-            left, right, bound, nearest = asked["left"], asked["right"], asked["bounds"][index], asked["nearest"][index]
-            leads = margins(Question.of(tables, box, left, right), (left + right) % weights.task.n_numbers, ready)
-            if not leads.min() - 2 * GRAIN < bound <= leads.min():
-                raise ValueError(f"{left}+{right} has the bound {bound} in layout {list(starts)}, not {leads.min():.6f}")
-            if not leads[nearest] <= leads.min() + 2 * GRAIN:
-                raise ValueError(f"{left}+{right} has not {nearest} for its nearest answer in layout {list(starts)}")
+        for cut in sorted({asked["cut"][index] for asked in claimed}):
+            these = [asked for asked in claimed if asked["cut"][index] == cut]
+            for asked, leads in zip(these, least_leads(tables, starts, order, cut, these)):
+                bound, nearest, sum_ = asked["bounds"][index], asked["nearest"][index], f"{asked['left']}+{asked['right']}"
+                if not leads.min() - 2 * GRAIN < bound <= leads.min():
+                    raise ValueError(f"{sum_} has the bound {bound} in layout {list(starts)}, not {leads.min():.6f}")
+                if not leads[nearest] <= leads.min() + 2 * GRAIN:
+                    raise ValueError(f"{sum_} has not {nearest} for its nearest answer in layout {list(starts)}")
 
 
 def _proved(weights: Weights, questions: list[dict]) -> str:
