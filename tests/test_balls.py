@@ -44,7 +44,7 @@ OPERATIONS = {  # of two arrays (4, 5): on balls, and on exact numbers where tha
     "+": (lambda a, b: a + b,),
     "-": (lambda a, b: a - b,),
     "*": (lambda a, b: a * b,),
-    "@": (lambda a, b: a @ b.swap(), lambda a, b: a @ b.T),
+    "@": (lambda a, b: a @ b.mT, lambda a, b: a @ b.T),
     "@ vector": (lambda a, b: a @ b[0],),
     "sum": (lambda a, b: (a + b).sum(1),),
     "sum of all": (lambda a, b: (a * b).sum(),),

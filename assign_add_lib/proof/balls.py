@@ -130,7 +130,8 @@ class Ball:
         """The same numbers in another shape."""
         return Ball(self.mid.reshape(*shape), self.rad)
 
-    def swap(self) -> "Ball":
+    @property
+    def mT(self) -> "Ball":  # as torch and NumPy call it
         """The last two axes exchanged."""
         return Ball(self.mid.swapaxes(-1, -2), self.rad)
 

@@ -44,8 +44,8 @@ class Tables:
         self.weight = (Ball(np.where(possible, scores.mid, heaviest - 800), scores.rad) - heaviest).exp()
         self.reader, self.own_read, self.moved_read = own[-1, self.task.equal], own @ OV[1], self.moved @ OV[1]
         # what a query of layer 2 makes of keys, by what it got and by itself: their own share, then what layer 1 moved there
-        keys = (join([_flat(own), _flat(self.moved)], 0) @ QK[1].swap()).swap()
-        self.sought, self.sought_by_reader = (_flat(self.moved) @ keys).swap().reshape(-1, *own.shape[:2]), self.reader @ keys
+        keys = (join([_flat(own), _flat(self.moved)], 0) @ QK[1].mT).mT
+        self.sought, self.sought_by_reader = (_flat(self.moved) @ keys).mT.reshape(-1, *own.shape[:2]), self.reader @ keys
         self.own, self.W_in, self.W_out, self.W_U = own, w["W_in"], w["W_out"], w["W_U"]
 
 
@@ -74,7 +74,7 @@ def _flat(values: Ball) -> Ball:
 
 def _across(one: Ball, other: Ball) -> Ball:
     """All inner products of two tables over places, (position, token, position, token)."""
-    return (_flat(one) @ _flat(other).swap()).reshape(*one.shape[:2], *other.shape[:2])
+    return (_flat(one) @ _flat(other).mT).reshape(*one.shape[:2], *other.shape[:2])
 
 
 class Values(NamedTuple):
@@ -90,7 +90,7 @@ class Values(NamedTuple):
         """Of functions (d_model, function)."""
 
         def each(table: Ball) -> Ball:
-            return (_flat(table) @ functions).swap().reshape(-1, *table.shape[:2])
+            return (_flat(table) @ functions).mT.reshape(-1, *table.shape[:2])
 
         return cls(each(tables.own_read), each(tables.moved_read), each(tables.moved), tables.reader @ functions)
 
@@ -173,7 +173,7 @@ def mixture(box: Box, fixed_weight: Ball, fixed: Ball, weight: Ball, value: Ball
     and `value` (function, assignment, V + N) to choices.
     """
     F, Q = fixed.shape[0], fixed_weight.shape[0]
-    total, known = fixed_weight.sum(-1), fixed @ fixed_weight.swap()  # (query), (function, query)
+    total, known = fixed_weight.sum(-1), fixed @ fixed_weight.mT  # (query), (function, query)
     if not box.starts:
         return Affine(known / total, ball(np.zeros((F, Q, *box.barred.shape))), ball(np.zeros((F, Q))))
     low, high = (total + box.least(weight)).lower(), (total - box.least(-weight)).upper()
@@ -235,7 +235,7 @@ def context_keys(tables: Tables, box: Box, own: Ball, moved: Ball) -> Keys:
         few, many, brings = rest(p, variables, p)
         at_names[:, index] = (own[:, p, variables] + blend(itself, itself * moved[:, p, variables], few, many, brings)).lower()
         q = p + 1
-        itself, name = tables.weight[q, numbers, q, numbers], tables.weight[q, :N, p, task.first_variable :].swap()  # (V, N)
+        itself, name = tables.weight[q, numbers, q, numbers], tables.weight[q, :N, p, task.first_variable :].mT  # (V, N)
         few, many, brings = rest(q, numbers, p)
         known = name * moved[:, p, variables][:, :, None] + (itself * moved[:, q, numbers])[:, None]
         read_ = blend(name + itself, known, few, many, brings[:, None])
