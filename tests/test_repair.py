@@ -24,7 +24,7 @@ def table(weights):
 def test_sharper_scores_are_those_of_layer_2_times_the_factor(finished):
     weights = load_run(finished).weights()
     tokens = evaluation_sets(load_run(finished).split, size=9)["2-var train"].tokens
-    plain, sharp = trace(weights, tokens).scores, trace(repair.sharper(weights, 1.5), tokens).scores
+    plain, sharp = trace(weights, tokens).scores, trace(repair.sharpened(weights, (1, 1.5)), tokens).scores
     torch.testing.assert_close(sharp[:, 0], plain[:, 0])
     torch.testing.assert_close(sharp[:, 1, -1], 1.5 * plain[:, 1, -1])
 

@@ -10,7 +10,6 @@ question, and nothing else: a search that finds nothing wrong shows nothing.
 
 import math
 from functools import cache
-from itertools import combinations
 from typing import NamedTuple
 
 import torch
@@ -21,6 +20,7 @@ from ..circuits import OV, QK, last_logits
 from ..model import Weights
 from ..sampling import Population, forms, place, spelled
 from ..task import KINDS, Task
+from .contexts import layouts as all_layouts
 
 ROWS = 1024  # problems in one pass
 MOST_LAYOUTS = 5000
@@ -82,13 +82,7 @@ def layouts(task: Task) -> Tensor:
     room, slots = task.room, task.slots
     if sum(math.comb(room - n, n) for n in range(1, slots + 1)) > MOST_LAYOUTS:
         raise ValueError(f"there are more than {MOST_LAYOUTS} ways to place assignments in {room} tokens; that takes too long")
-    return torch.tensor(
-        [
-            [start + before for before, start in enumerate(each)] + [room] * (slots - n)
-            for n in range(1, slots + 1)
-            for each in combinations(range(room - n), n)
-        ]
-    )
+    return torch.tensor([[*starts, *[room] * (slots - len(starts))] for starts in all_layouts(task) if starts])
 
 
 def tokens_of(task: Task, contexts: Contexts, questions: Questions) -> Tensor:

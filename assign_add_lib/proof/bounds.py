@@ -49,17 +49,24 @@ class Tables:
         self.own, self.W_in, self.W_out, self.W_U = own, w["W_in"], w["W_out"], w["W_U"]
 
 
+def standing(task: Task) -> np.ndarray:
+    """Which tokens may stand where in a problem, (position, token)."""
+    room, token = task.room, np.arange(task.d_vocab)
+    number, name = token < task.n_numbers, token >= task.first_variable
+    stands = np.zeros((task.length, task.d_vocab), dtype=bool)
+    stands[:room] = number | name | (token == task.pad)
+    stands[0, number] = stands[room - 1, name] = False
+    stands[room, task.plus] = stands[task.last, task.equal] = True
+    stands[[task.left, task.right]] = number | name
+    return stands
+
+
 def _possible(task: Task) -> np.ndarray:
     """Which keys a query may meet in a problem, (position, token, position, token)."""
-    T, room, token = task.length, task.room, np.arange(task.d_vocab)
-    number, name, pad = token < task.n_numbers, token >= task.first_variable, token == task.pad
-    place = np.zeros((T, task.d_vocab), dtype=bool)
-    place[:room] = number | name | pad
-    place[0, number] = place[room - 1, name] = False
-    place[room, task.plus] = place[-1, task.equal] = True
-    place[[task.left, task.right]] = number | name
-    position = np.arange(T)
-    meets = np.broadcast_to(place, (T, task.d_vocab, T, task.d_vocab)) & (position[:, None] >= position)[:, None, :, None]
+    T, room, token, position = task.length, task.room, np.arange(task.d_vocab), np.arange(task.length)
+    number, name = token < task.n_numbers, token >= task.first_variable
+    before = (position[:, None] >= position)[:, None, :, None]
+    meets = np.broadcast_to(standing(task), (T, task.d_vocab, T, task.d_vocab)) & before
     for p in range(1, room):
         meets[p, number, p - 1] = name  # before a number stands a name
         meets[p, ~number, p - 1] &= ~name  # and nothing else follows one

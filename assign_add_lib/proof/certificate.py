@@ -20,16 +20,9 @@ from ..training import load_run
 from .bounds import Tables
 from .checker import BOXES, FORM, GRAIN, PART, check, check_question, fingerprint, least_leads
 from .contexts import Layout, layouts
+from .repair import sharpened
 
 Pair = tuple[int, int]
-
-
-def sharpened(weights: Weights, factors: Sequence[float]) -> Weights:
-    """The same network with the scores of every layer times a factor; ValueError where there are not as many, or bad ones."""
-    if len(factors) != weights.n_layers or not all(0 < each <= 1000 for each in factors):
-        raise ValueError(f"scores are multiplied by {weights.n_layers} numbers above 0 and at most 1000, not {list(factors)}")
-    by = torch.tensor(factors, dtype=weights.W_Q.dtype).view(-1, *[1] * (weights.W_Q.dim() - 1))
-    return weights if set(factors) == {1.0} else weights.replace(W_Q=weights.W_Q * by)
 
 
 def sample(task: Task, size: int, seed: int = 0) -> list[Pair]:

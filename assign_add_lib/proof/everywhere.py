@@ -12,7 +12,7 @@ import numpy as np
 
 from ..task import KINDS, Task
 from .balls import Ball, ball, join, least
-from .bounds import Tables, Values, lines
+from .bounds import Tables, Values, lines, standing
 
 NUMBER = -1  # in place of a variable by index: a constant, any number
 
@@ -30,17 +30,11 @@ class Shares(NamedTuple):
         return Shares(few[:2], many[2:], max(self.others, other.others))
 
 
-def _standing(tables: Tables, left: int, right: int) -> np.ndarray:
+def _asked(tables: Tables, left: int, right: int) -> np.ndarray:
     """Which tokens may stand where, (position, token), once the operands are known to be a variable or a number."""
-    task = tables.task
-    token = np.arange(task.d_vocab)
-    number, name = token < task.n_numbers, token >= task.first_variable
-    stands = np.zeros((task.length, task.d_vocab), dtype=bool)
-    stands[: task.room] = number | name | (token == task.pad)
-    stands[0, number] = stands[task.room - 1, name] = False
-    stands[task.room, task.plus] = stands[task.last, task.equal] = True
+    task, stands, token = tables.task, standing(tables.task), np.arange(tables.task.d_vocab)
     for position, asked in ((task.left, left), (task.right, right)):
-        stands[position] = number if asked == NUMBER else token == task.first_variable + asked
+        stands[position] = token < task.n_numbers if asked == NUMBER else token == task.first_variable + asked
     return stands
 
 
@@ -66,7 +60,7 @@ def _mixed(weight: Ball, value: Ball, stands: np.ndarray) -> np.ndarray:
 def shares(tables: Tables, left: int, right: int) -> Shares:
     """Bounds for one form of question: a variable by index, or NUMBER, on either side."""
     task, shape = tables.task, tables.own.shape[:2]
-    stands = _standing(tables, left, right)
+    stands = _asked(tables, left, right)
     at_equal = tables.weight[[task.last], task.equal]
     lower, upper = (
         (ball(sign * _mixed(at_equal, tables.sought * sign, stands[None])[:, 0]) + tables.sought_by_reader) for sign in (1, -1)

@@ -6,6 +6,7 @@ others leaves it as near to what it was as the least change does.
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -14,9 +15,12 @@ from ..circuits import OV, QK
 from ..model import Weights
 
 
-def sharper(weights: Weights, factor: float) -> Weights:
-    """The same network with the scores of layer 2 times a factor."""
-    return weights.replace(W_Q=torch.stack([weights.W_Q[0], factor * weights.W_Q[1]]))
+def sharpened(weights: Weights, factors: Sequence[float]) -> Weights:
+    """The same network with the scores of every layer times a factor; ValueError where there are not as many, or bad ones."""
+    if len(factors) != weights.n_layers or not all(0 < each <= 1000 for each in factors):
+        raise ValueError(f"scores are multiplied by {weights.n_layers} numbers above 0 and at most 1000, not {list(factors)}")
+    by = torch.tensor(factors, dtype=weights.W_Q.dtype).view(-1, *[1] * (weights.W_Q.dim() - 1))
+    return weights if set(factors) == {1.0} else weights.replace(W_Q=weights.W_Q * by)
 
 
 def with_QK2(weights: Weights, form: Tensor) -> Weights:

@@ -9,7 +9,7 @@ from assign_add_lib import Weights, load_run
 from assign_add_lib.measures import accuracies
 from assign_add_lib.proof import attack as at
 from assign_add_lib.proof.harden import harden
-from assign_add_lib.proof.repair import REPAIRS, sharper
+from assign_add_lib.proof.repair import REPAIRS, sharpened
 from assign_add_lib.sampling import evaluation_sets
 from assign_add_lib.task import KINDS
 from assign_add_lib.training import shipped_runs
@@ -33,7 +33,7 @@ def chosen_factor(name: str, weights: Weights) -> float:
     sets = evaluation_sets(load_run(name).split, seed=9, size=500)
     before, broken = accuracies(weights, sets), {}
     for factor in FACTORS:
-        sharp = sharper(weights, factor)
+        sharp = sharpened(weights, (1, factor))
         if min(after - before[each] for each, after in accuracies(sharp, sets).items()) >= -COST - 1e-9:
             broken[factor] = sum(int((each < 0).sum()) for each in found(sharp, CHOOSE, 16, sweeps=4).values())
     return min(broken, key=broken.get)
@@ -54,7 +54,7 @@ def repaired(name: str) -> pd.DataFrame:
     """The rows of a run: as it was trained, and by each repair without training."""
     weights = load_run(name).weights()
     factor = chosen_factor(name, weights)
-    rows = [measured(name, "as trained", weights), measured(name, "sharper", sharper(weights, factor), factor)]
+    rows = [measured(name, "as trained", weights), measured(name, "sharper", sharpened(weights, (1, factor)), factor)]
     return pd.DataFrame(rows + [measured(name, each, mend(weights)) for each, mend in REPAIRS.items() if "and" not in each])
 
 
