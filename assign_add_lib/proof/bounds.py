@@ -4,7 +4,8 @@ A *box* fixes the operands and where assignments start, and gives each assignmen
 which they are chosen freely.  What the network computes is written as a sum over these choices, one entry of a table for each,
 and a rest that is bounded (an *affine form*): the least of the sum is the sum of the least entries.  So a bound costs a few
 tables, however many contexts lie in the box.  The mechanism says which sums are good: attention is a ratio of two, whose
-denominator moves little where few are assigned; scores are bounded against each other and not one by one; a neuron is bounded by two lines.
+denominator moves little where few are assigned; scores are bounded against each other and not one by one; a neuron is bounded
+by two lines.
 """
 
 import math
