@@ -1,0 +1,50 @@
+"""Answers to the exercises of chapter 18: mistakes, with words of what their check must say."""
+
+NAMES = {"report": lambda *_: None}
+TEXT = "c=56, d=56, e=56, a=56, f=56, b=56, 10+23=?"
+
+MISTAKES = [
+    ("least_mixture", ("value < value[:, None], high, low", "value < 0, high, low"), "not whether it is below 0"),
+    ("least_mixture", ("high, low)  #", "low, high)  #"), "trying all ends gives"),
+    ("least_mixture", lambda low, high, value: ((low + high) * value).sum() / (low + high).sum(), "the middle of each weight"),
+    ("least_mixture", lambda low, high, value: (high * value).min() / high.sum(), "trying all ends gives"),
+    ("least_mixture", lambda low, high, value: None, "returns nothing"),
+    ("worst", ("min(found) >= found[0]", "min(found) >= found[0] - 3"), "has"),  # stops too early
+    ("worst", ("letter not in (problem.left, problem.right)", "True"), "asks for something else"),
+    ("worst", ("range(59)", "range(30)"), "has"),
+    ("worst", lambda text, margins: text, "has"),
+    ("worst", lambda text, margins: "33", "no problem"),
+    ("worst", lambda text, margins: "a=1, 10+23=?", "other letters"),
+    ("between", lambda: (0.22, 0.15), "three things"),
+    ("between", lambda: (0.15, 0.22, TEXT), "0 < broken < proved"),
+    ("between", lambda: (0.22, 0.15, "k=13, k+24=?"), "does not ask for 10+23"),
+    ("between", lambda: (0.22, 0.15, "no"), "is no problem"),
+    ("between", lambda: (0.23, 0.2, TEXT), "answered right"),
+    ("between", lambda: (0.16, 0.1, TEXT), "proves nothing"),
+    ("between", lambda: (1, 0.1, TEXT), "within a factor of 2"),
+]
+
+
+def all_corners(low, high, value):
+    """Every end, where there are few; else the level."""
+    from itertools import product
+
+    import torch
+
+    if len(value) > 12:
+        return min(float((w * value).sum() / w.sum()) for w in (torch.where(value < level, high, low) for level in value))
+    return min(float((w * value).sum() / w.sum()) for w in map(torch.stack, product(*zip(low, high))))
+
+
+def by_iteration(low, high, value):
+    """The level that is its own mean."""
+    import torch
+
+    mean = value.max()
+    for _ in range(200):
+        w = torch.where(value < mean, high, low)
+        mean = (w * value).sum() / w.sum()
+    return mean
+
+
+RIGHT = [("least_mixture", all_corners), ("least_mixture", by_iteration)]
