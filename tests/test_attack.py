@@ -118,6 +118,20 @@ def test_a_planted_weakness_is_found():
     assert (found.margins[open_to_it] < 0).all() and (found.tokens[open_to_it, 3] == 4).all()
 
 
+@torch.no_grad()
+def test_without_the_move_of_many_numbers_all_else_is_tried():
+    """To a network that always says the same nothing is worse, so a sweep tries every respect once from where it starts."""
+    task = TINY[2]
+    silent = random_weights(task, 8, 8, 16, scale=0.0)
+    for kind in KINDS:
+        questions = draw_questions(task, kind, 5, 0)
+        with_it, without = (attack(silent, questions, starts=1, together=each) for each in (True, False))
+        free = task.slots - (questions.asked < task.n_variables).sum(1)
+        assert torch.equal(with_it.tried - without.tried, task.n_numbers * (free > 0).long()[None])
+    weights, questions = random_weights(task, 8, 8, 16), draw_questions(task, "2-var", 3, 0)
+    assert share_of_worst(weights, questions, starts=16, together=False) == 1
+
+
 def test_bad_questions_and_a_world_with_too_many_layouts_are_refused():
     with pytest.raises(ValueError, match="there is no kind 3-var; the kinds are 0-var, "):
         draw_questions(Task(), "3-var", 1)

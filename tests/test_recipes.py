@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from recipes import __main__ as command
-from recipes import attacked, beginnings, branches, repaired, rounds, runs, starts
+from recipes import attacked, beginnings, branches, controls, repaired, rounds, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
@@ -218,6 +218,54 @@ def test_what_an_attack_found_measured_again():
     few = torch.arange(16)
     once_more = attack.attack(weights, questions.at(few), starts=2).margins
     assert (once_more <= margins[few] + 1).double().mean() >= 0.75 and (once_more - margins[few]).mean().abs() < 1
+
+
+@torch.inference_mode()
+def test_controls_of_an_attack_measured_again():
+    """Of one run and kind, problem by problem; and of some questions the search one number at a time."""
+    name, kind = "seed-42", "1-var left"
+    run, (questions, tokens, margins) = load_run(name), controls.problems(name, kind)
+    shipped, weights, wrong = shipped_row("proof/controls.csv", run=name, kind=kind), run.weights(), margins < 0
+    pairs = [(x, y, broken) for (x, y), broken in zip(questions.numbers.tolist(), wrong.tolist())]
+    seen = [bool(run.split.train_pairs[x, y]) for x, y, _ in pairs]
+    assert (shipped["training"], shipped["held-out"]) == (sum(seen), len(seen) - sum(seen))
+    assert shipped["training broken"] == sum(broken for (_, _, broken), there in zip(pairs, seen) if there)
+    assert shipped["double broken"] == sum(broken for x, y, broken in pairs if x == y)
+    alone, lessened, counts = [], [], []
+    for ids in tokens[wrong]:
+        problem = Problem.from_tokens(ids)
+        numbers = [number for variable, number in problem.assignments if variable != problem.left]
+        counts.append(max(map(numbers.count, numbers)))
+        without, place = torch.full_like(ids, STUDY.pad), ids.tolist().index(STUDY.token(problem.left))
+        without[12:], without[place : place + 2] = ids[12:], ids[place : place + 2]
+        alone.append(forward(weights, without[None]).answers.item() == problem.answer)
+        number = max(numbers, key=lambda each: (numbers.count(each), -each))
+        copies = torch.tensor([i < 12 and i != place + 1 and token == number for i, token in enumerate(ids.tolist())])
+        struck = {"blocks.1.attn.hook_pattern": lambda read, copies=copies: read.masked_fill(copies, 0)}
+        lessened.append(forward(weights, ids[None], struck).answers.item() == problem.answer)
+    assert sum(alone) == shipped["right alone"]
+    assert sum(lessened) / len(lessened) == pytest.approx(shipped["right, copies struck"], abs=0.03)
+    answers = STUDY.right_answers(tokens[wrong])
+    free, _, copies = attacked.repeated(STUDY, tokens[wrong])
+    assert copies.sum(1).tolist() == counts and not copies[~free].any()
+    again = controls.intervened(weights, tokens[wrong], answers) | controls.dose(weights, tokens[wrong], answers)
+    assert again == pytest.approx({each: float(shipped[each]) for each in again}, abs=0.05, nan_ok=True)
+    assert again["read of others"] < again["read of copies"] and again["lead_0"] > 0 > again["lead_5"]
+    once_more = controls.searched(weights, questions, margins)
+    close = {each: pytest.approx(float(shipped[each]), abs=1 if "lead" in each else 0.07) for each in once_more}
+    assert once_more == close
+
+
+@torch.inference_mode()
+def test_plain_sums_alone_counted_again():
+    """Those of one run that are wrong without any assignment, one problem after the other."""
+    shipped, run = shipped_row("proof/controls.csv", run="seed-3", kind="0-var"), load_run("seed-3")
+    every = [Problem((), x, y) for x in range(59) for y in range(59)]
+    said = forward(run.weights(), torch.stack([each.tokens() for each in every])).answers.tolist()
+    wrong = [each for each, answer in zip(every, said) if answer != each.answer]
+    assert sum(each.left == each.right for each in wrong) == shipped["alone double wrong"]
+    seen = sum(bool(run.split.train_pairs[each.left, each.right]) for each in wrong)
+    assert (seen, len(wrong) - seen) == (shipped["alone training wrong"], shipped["alone held-out wrong"])
 
 
 @torch.inference_mode()

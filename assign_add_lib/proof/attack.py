@@ -178,11 +178,14 @@ def neighbours(task: Task, contexts: Contexts, questions: Questions, respect: in
     return Contexts(*(each.expand(*exist.shape, *each.shape[2:]) for each in spread)), exist
 
 
-def attack(weights: Weights, questions: Questions, seed: int = 0, starts: int = 4, sweeps: int = 12) -> Found:
+def attack(
+    weights: Weights, questions: Questions, seed: int = 0, starts: int = 4, sweeps: int = 12, together: bool = True
+) -> Found:
     """The worst problem found for each question: exact coordinate descent, in one respect after the other, from some starts.
 
     The first start takes names in the order of `names_by_score`, the others are random; every one first tries each number
-    repeated under all names that are not asked for.  A descent ends where no neighbour is worse, or after so many sweeps.
+    repeated under all names that are not asked for, unless `together` is false.  A descent ends where no neighbour is worse,
+    or after so many sweeps.
     The same call gives the same problems on one machine.
     """
     task, generator = weights.task, torch.Generator().manual_seed(seed)
@@ -194,7 +197,7 @@ def attack(weights: Weights, questions: Questions, seed: int = 0, starts: int = 
         rows = torch.arange(size)  # of questions whose descent goes on
         for _ in range(sweeps):
             before = here[rows]
-            for respect in range(task.slots + 3):
+            for respect in range(0 if together else 1, task.slots + 3):
                 mine = questions.at(rows)
                 found, exist = neighbours(task, contexts.at(rows), mine, respect)
                 of, which = exist.nonzero(as_tuple=True)

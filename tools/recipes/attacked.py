@@ -12,7 +12,7 @@ from assign_add_lib.circuits import OV, last_reading
 from assign_add_lib.proof import attack as at
 from assign_add_lib.proof.attack import Contexts, Questions
 from assign_add_lib.sampling import lay_out
-from assign_add_lib.task import KINDS
+from assign_add_lib.task import KINDS, Task
 from assign_add_lib.training import shipped_runs
 
 from .recipe import ROOT, Files, once, text_of
@@ -59,14 +59,19 @@ def context_share(weights: Weights, questions: Questions) -> float:
     return (last_reading(weights, tokens)[1] * wanted).sum(1).mean().item()
 
 
+def repeated(task: Task, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Where numbers stand that are not asked for, (batch, length); which of them is the commonest, and where it stands."""
+    free = task.assigned_numbers(tokens).scatter(1, task.value_positions(tokens), False)
+    number = torch.stack([((tokens == m) & free).sum(1) for m in range(task.n_numbers)], 1).argmax(1)
+    return free, number, free & (tokens == number[:, None])
+
+
 def shared(weights: Weights, questions: Questions, tokens: Tensor) -> dict[str, float]:
     """What the problems (batch, length) of a network's broken questions have in common, means over them."""
     task, N, generator = weights.task, weights.task.n_numbers, torch.Generator().manual_seed(SEED)
     values, answers = task.value_positions(tokens), questions.numbers.sum(1) % N
-    free = task.assigned_numbers(tokens).scatter(1, values, False)
-    most, number = torch.stack([((tokens == m) & free).sum(1) for m in range(N)], 1).max(1)
+    free, number, copies = repeated(task, tokens)
     drawn = torch.randint(N, tokens.shape, generator=generator)
-    copies = free & (tokens == number[:, None])
     kept = torch.zeros_like(free).scatter(1, (torch.rand(free.shape, generator=generator) * copies).argmax(1, keepdim=True), True)
     other = (number + torch.randint(1, N, number.shape, generator=generator)) % N
     names = (tokens.roll(1, 1) - task.first_variable).clamp(min=0)  # of the number at each position
@@ -93,7 +98,7 @@ def shared(weights: Weights, questions: Questions, tokens: Tensor) -> dict[str, 
         return of.double().mean().item()
 
     return {
-        "repeated in half": mean(2 * most >= free.sum(1)),
+        "repeated in half": mean(2 * copies.sum(1) >= free.sum(1)),
         "broken with one copy": broken(torch.where(free & ~kept, drawn, tokens)),
         "broken with another number": broken(torch.where(copies, other[:, None], tokens)),
         "broken with other names": broken(renamed),

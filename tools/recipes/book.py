@@ -6,6 +6,7 @@ from functools import partial
 from .attacked import table as attacked
 from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
+from .controls import table as controls
 from .measured import (
     causal,
     companion,
@@ -221,6 +222,7 @@ TABLE = [
     Recipe("few-examples", ["data/companions/few-examples.csv"], ["train-rules", "rules-runs"], 1, [few_examples]),
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
     Recipe("attacked", ["data/proof/attacked.csv", "data/proof/found.csv.bz2"], ["runs"], 9, [attacked]),
+    Recipe("controls", ["data/proof/controls.csv"], ["runs"], 2, [controls]),
     Recipe("repaired", ["data/proof/repaired.csv"], ["runs"], 14, [repaired]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
