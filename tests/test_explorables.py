@@ -6,14 +6,19 @@ import json
 import re
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load
 
 from assign_add_lib import Problem, Task, load_run
 from assign_add_lib.analysis.fourier import key_frequencies, number_table
+from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.model import trace
-from assign_add_lib.views.explorables import MODULES, learning_film, nine_clocks, one_step, the_flow, train_here
+from assign_add_lib.proof.attack import margin_of
+from assign_add_lib.task import KINDS
+from assign_add_lib.views.explorables import MODULES, break_it, learning_film, nine_clocks, one_step, the_flow, train_here
+from assign_add_lib.views.explorables.breaking import broken_question, random_leads
 from assign_add_lib.views.explorables.passing import one_pass
 from assign_add_lib.views.explorer import live_script
 
@@ -68,9 +73,36 @@ def test_the_flow_holds_its_first_pass_and_a_film_every_frame(run, monkeypatch):
     assert data["curves"]["1-var"] == (1000 * run.metrics["1-var train"]).round().tolist()
 
 
+def test_a_notebook_gets_every_network_that_a_reader_may_choose(run, monkeypatch):
+    runs, text = [run, load_run("seed-6")], "a=3, 1+2=?"
+    monkeypatch.setenv("ASSIGN_ADD_RENDER", "static")
+    element = re.search("<break-it ([^>]*)>", break_it(runs, text).data)[1]
+    assert element == 'run="seed-42" step="30000" runs="seed-42 seed-6" problem="a=3, 1+2=?"'
+    monkeypatch.delenv("ASSIGN_ADD_RENDER")
+    held = json.loads(re.search('<script type="application/json">(.*?)</script>', break_it(runs, text).data)[1])
+    assert list(held) == ["seed-42", "seed-6"]
+    for each in runs:
+        found = load(base64.b64decode(held[each.name]["30000"]))
+        assert all(torch.equal(found[name].float(), tensor) for name, tensor in each.weights().tensors().items())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_still_question_is_right_in_random_contexts_and_broken_by_the_search(run, kind):
+    question, drawn, lead = broken_question(run, kind)
+    table = pd.read_csv(shipped_file("proof/found.csv.bz2")).query("run == 'seed-42' and kind == @kind and margin == @lead")
+    tokens = torch.tensor([[*map(int, each.split())] for each in table["tokens"]])
+    problem, weights = Problem.from_tokens(tokens[0]), run.weights().to(torch.double)
+    numbers = dict(problem.assignments)
+    asked = " and ".join(f"{each} = {numbers[each]}" for each in (problem.left, problem.right) if each in numbers)
+    assert question == f"{problem.left} + {problem.right}" + f" with {asked}" * bool(asked)
+    assert margin_of(weights, tokens, run.task.right_answers(tokens)).tolist() == pytest.approx([lead], abs=1e-3) and lead < 0
+    assert len(drawn) == 1000 and drawn.min() > 0
+    assert 0 < drawn.std() < 20 and torch.equal(drawn, random_leads(weights, problem))
+
+
 def test_they_are_of_the_study_only():
     other = SimpleNamespace(task=Task(7, 4, 12))
-    for view in (the_flow, learning_film):
+    for view in (the_flow, learning_film, lambda each: break_it([each])):
         with pytest.raises(ValueError, match="the study's task only"):
             view(other)
 

@@ -39,6 +39,7 @@ SHOWN = {
     "module-pairs": lambda _: explorables.module_pairs(),
     "claim-board": lambda _: explorables.claim_board(),
     "one-step": lambda _: explorables.one_step(),
+    "break-it": lambda run: explorables.break_it([run, load_run("seed-6"), load_run("seed-8")]),
     "sum-graph": lambda _: explorables.sum_graph(one_graph(), looped_networks()),
 }
 # what one acts on that, scrolled to from above or from below, lies behind something else, or has no answer beside it in sight

@@ -2,6 +2,7 @@
 
 from .adding import clock_board, neuron_wall, nine_clocks
 from .binding import name_badges, transplant_bench
+from .breaking import break_it
 from .building import is_it_new, one_head
 from .byhand import set_weights
 from .composing import module_pairs

@@ -1,7 +1,7 @@
 """What all things to move share: an element with its still picture, its settings and what it is handed."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from IPython.display import HTML
@@ -31,6 +31,7 @@ MODULES = {
     "sum-graph": ("elements", "network", "shelf", "explorable", "sum_graph"),
     "module-pairs": ("elements", "network", "shelf", "explorable", "module_pairs"),
     "claim-board": ("elements", "network", "shelf", "explorable", "claims"),
+    "break-it": ("elements", "chance", "network", "problem", "shelf", "explorable", "field", "descent", "break_it"),
     "one-step": ("elements", "network", "shelf", "explorable", "one_step"),
 }
 
@@ -43,11 +44,13 @@ def explorable(
     run: Run | Weights | None = None,
     step: int | None = None,
     data: Mapping | None = None,
+    others: Sequence[Run] = (),
     **settings,
 ) -> HTML:
     """One element with its settings, and what it is handed: `data`, or the weights of a run at a step, by default the last.
 
-    `still` stands in its place on paper and until scripts run.  On the site weights are fetched; a notebook gets them.
+    `others` are runs whose weights at that step a reader may ask instead.  `still` stands in its place on paper and until
+    scripts run.  On the site weights are fetched; a notebook gets them.
     """
     held = "" if data is None else data_element(data)
     if run:
@@ -55,8 +58,8 @@ def explorable(
         name, step = (BY_HAND, 0) if by_hand else (run.name, run.steps[-1] if step is None else step)
         settings = {"run": name, "step": step, **settings}
         if not is_static():
-            weights = run if by_hand else run.weights(step)
-            held = data_element({name: {step: packed(weights.to(torch.half).tensors())}})
+            weights = {name: run if by_hand else run.weights(step)} | {each.name: each.weights(step) for each in others}
+            held = data_element({name: {step: packed(each.to(torch.half).tensors())} for name, each in weights.items()})
     attributes = "".join(f' {key}="{html.escape(_said(value))}"' for key, value in settings.items())
     figure = (
         f'<figure class="explorer-view explorable"><{tag}{attributes}>{img_element(picture_of(still, alt))}{held}</{tag}>'

@@ -15,6 +15,7 @@ from .moving import (
     flow,
     growth,
     head,
+    leads,
     look_up_peak,
     module_pairs,
     pairs,

@@ -307,3 +307,17 @@ def module_pairs(trained: Sequence[tuple[int, int]], scores: Mapping[str, Sequen
     lines.set_yticks(range(len(scores)), scores)
     lines.xaxis.set_major_formatter(PercentFormatter(1))
     return figure
+
+
+def leads(drawn: Tensor, found: float, question: str) -> Figure:
+    """Draw the leads (contexts,) of random contexts of a question as a histogram, beside that of a context that was found."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.9))
+    axes.axvspan(found - 3, 0, color="#eeeeee", zorder=0)
+    axes.hist(drawn.numpy(), np.arange(math.floor(drawn.min()), math.ceil(drawn.max()) + 1), color=BLUE)
+    top = axes.get_ylim()[1]
+    axes.plot(found, 0.05 * top, "D", color=VERMILION, ms=7)
+    axes.text(found, 0.15 * top, f"found:\n{found:.1f}".replace("-", "−"), ha="center", color=legible(VERMILION))
+    axes.text(drawn.mean(), 1.03 * top, f"{len(drawn)} random contexts", ha="center", color=legible(BLUE))
+    axes.text(found / 2, 0.95 * top, "wrong", ha="center", va="top")
+    axes.set(xlabel=f"lead of the right answer to {question}", ylabel="contexts", ylim=(0, 1.15 * top), xlim=(found - 3, None))
+    return figure
