@@ -1,6 +1,7 @@
 """Contexts of tiny tasks one by one, and what a network makes of them: what bounds and certificates are held against."""
 
 import json
+import math
 from dataclasses import asdict
 from functools import cache
 from itertools import product
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 
 from assign_add_lib import Task, Weights, handmade, last_logits
+from assign_add_lib.handmade import residual_blocks
 from assign_add_lib.proof.bounds import Box, Tables
 from assign_add_lib.proof.certificate import order_of, prove
 from assign_add_lib.proof.checker import FORM, fingerprint
@@ -21,6 +23,15 @@ SUMS = [(0, 1), (1, 0), (2, 2)]
 def by_hand(task: Task = TASK) -> Weights:
     """The network written by hand for a tiny task, right on all problems."""
     return handmade.weights((1, 2), task, 32, 16)
+
+
+def planted(task: Task = TASK):
+    """The network by hand, whose `=` also looks out for the number 4, and for position 1: for both it forgets the operands."""
+    weights, at, spare, strength = by_hand(task), residual_blocks((1, 2), task), 30, 14 * math.sqrt(32)
+    W_E, W_Q = weights.W_E.clone(), weights.W_Q.clone()
+    W_E[4, spare] = 1
+    W_Q[1, at["position"].start + task.last, [spare, at["position"].start + 1]] += strength
+    return weights.replace(W_E=W_E, W_Q=W_Q)
 
 
 @cache

@@ -6,12 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from enumerated import GOOD, SMALL, SUMS, TASK, asked, box_of, by_hand, every_context, least_leads
+from enumerated import GOOD, SMALL, SUMS, TASK, asked, box_of, every_context, least_leads, planted
 from enumerated import certificate as small_certificate
 
-from assign_add_lib import Task, handmade, last_logits
+from assign_add_lib import handmade, last_logits
 from assign_add_lib.__main__ import main
-from assign_add_lib.handmade import residual_blocks
 from assign_add_lib.proof import certificate
 from assign_add_lib.proof.bounds import Question, Tables, margins, neurons
 from assign_add_lib.proof.certificate import certify_run, check_run, prove, sample, sharpened, written
@@ -34,15 +33,6 @@ def made(runs, tmp_path):
     """A certificate of three sums."""
     (tmp_path / "good.json").write_text(small_certificate())
     return tmp_path / "good.json"
-
-
-def planted(task: Task = TASK):
-    """The network by hand, whose `=` also looks out for the number 4, and for position 1: for both it forgets the operands."""
-    weights, at, spare, strength = by_hand(task), residual_blocks((1, 2), task), 30, 14 * math.sqrt(32)
-    W_E, W_Q = weights.W_E.clone(), weights.W_Q.clone()
-    W_E[4, spare] = 1
-    W_Q[1, at["position"].start + task.last, [spare, at["position"].start + 1]] += strength
-    return weights.replace(W_E=W_E, W_Q=W_Q)
 
 
 def test_what_is_proved_is_so_in_every_context():

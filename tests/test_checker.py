@@ -5,13 +5,17 @@ import json
 import math
 from pathlib import Path
 
+import enumerated
+import numpy as np
 import pytest
 import torch
-from enumerated import GOOD, SMALL, by_hand, certificate
+from enumerated import GOOD, SMALL, TASK, by_hand, certificate, every_context, inside, planted
+from small import random_weights
 
 from assign_add_lib.proof import checker
+from assign_add_lib.proof.bounds import Question, Tables, margins, neurons
 from assign_add_lib.proof.checker import check, fingerprint
-from assign_add_lib.proof.contexts import contexts
+from assign_add_lib.proof.contexts import contexts, layouts
 
 
 @pytest.fixture
@@ -133,6 +137,57 @@ def test_a_certificate_is_for_just_these_weights(made):
     for other in (GOOD.replace(W_E=W_E), GOOD.to(torch.float64), by_hand()):
         with pytest.raises(ValueError, match="for other weights|of other sizes"):
             check(made, other)
+
+
+LOOK_UPS = [{1: 3}, {0: 2}, {2: 0, 1: 3}]
+
+
+def with_asked(starts: tuple[int, ...], asked: dict[int, int]) -> torch.Tensor:
+    """All contexts that start there and assign these numbers to these names."""
+    found = every_context(TASK, frozenset(starts))
+    for name, number in asked.items():
+        found = found[((found[:, :-1] == TASK.first_variable + name) & (found[:, 1:] == number)).any(1)]
+    return found
+
+
+@pytest.mark.parametrize("cut", [1, 2])
+@pytest.mark.parametrize("asked", [{}, *LOOK_UPS], ids=str)
+def test_boxes_of_a_look_up_hold_every_context_that_assigns_what_is_asked_for_once(asked, cut):
+    for starts in layouts(TASK):
+        held = [inside(box) for box in checker.boxes(TASK, starts, [3, 1, 0, 4, 2], cut, asked)]
+        held = torch.cat(held) if held else every_context(TASK)[:0]
+        assert sorted(held.tolist()) == sorted(with_asked(starts, asked).tolist())
+
+
+def look_ups(weights, asked):
+    """The least lead of the right answer in each layout, bounded, and by trying all."""
+    tables, (first, *rest) = Tables(weights), asked.items()
+    operands = [(TASK.first_variable + name, number) for name, number in (first, *rest, (1 - TASK.first_variable, 1))][:2]
+    (left, one), (right, other) = operands if first[0] else operands[::-1]
+    answer = (one + other) % TASK.n_numbers
+    for starts in layouts(TASK):
+        bounds = [
+            margins(Question.of(tables, box, left, right), answer, neurons(tables, box)).min()
+            for box in checker.boxes(TASK, starts, range(TASK.n_numbers), 2, asked)
+        ]
+        if bounds:
+            problems = enumerated.asked(with_asked(starts, asked), TASK, left, right)
+            yield min(bounds), np.delete(enumerated.least_leads(weights, problems, answer), answer).min()
+
+
+@pytest.mark.parametrize("scale", [None, 0.3])
+@pytest.mark.parametrize("asked", LOOK_UPS, ids=str)
+def test_no_look_up_is_proved_beyond_what_all_contexts_show(asked, scale):
+    weights = random_weights(TASK, 16, 16, 32, 2, scale) if scale else by_hand(TASK)
+    found = np.array([*look_ups(weights, asked)])
+    assert (found[:, 0] <= found[:, 1] + 1e-9).all()
+    assert scale or (found[:, 0] > 0).all()
+
+
+@pytest.mark.parametrize("asked", LOOK_UPS, ids=str)
+def test_a_look_up_with_a_planted_wrong_answer_is_never_proved(asked):
+    found = np.array([*look_ups(planted(), asked)])
+    assert (found[:, 0] <= found[:, 1] + 1e-9).all() and (found[:, 1] < 0).any() and (found[:, 0] > 0).any()
 
 
 def test_the_checker_imports_nothing_of_the_search():

@@ -72,6 +72,18 @@ def test_written_by_hand_is_bounded_closely(problems, sharp):
         assert lead.min() > 0 and (truth - lead).max() < 1e-3 * truth.max()
 
 
+@pytest.mark.parametrize("sharp", [1, 10])
+def test_shares_that_are_known_prove_more_than_any_at_all_and_each_pair_stands_alone(problems, sharp):
+    strengths = dict.fromkeys(("previous", "operands", "match", "number"), sharp)
+    tables = Tables(weights := handmade.weights((1, 2), TINY, d_model=32, d_mlp=32, **strengths))
+    pairs, shares = [(4, 4), (0, 3), *product(range(2), range(5))], everywhere.shares(tables, -1, -1)
+    anything, read = (everywhere.leads(tables, each, pairs) for each in (everywhere.Shares.any(), shares))
+    truth = least_leads(weights, problems)[0][tuple(zip(*pairs))]
+    assert (anything < 0).all() and (anything < read).all() and (read <= truth).all()
+    whole, _ = everywhere.least_lead(tables, KINDS[:1])
+    np.testing.assert_allclose(whole[tuple(zip(*pairs))], read, rtol=1e-9)
+
+
 @pytest.mark.parametrize("kind", range(len(KINDS)))
 @pytest.mark.parametrize("scale", [0.3, 1.0, 2.0])
 def test_no_bound_is_above_the_truth(problems, kind, scale):

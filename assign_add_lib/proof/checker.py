@@ -11,10 +11,10 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -40,13 +40,21 @@ def fingerprint(weights: Weights) -> str:
     return digest.hexdigest()
 
 
-def boxes(task: Task, starts: Iterable[int], order: Sequence[int], cut: int = 1) -> Iterator[Box]:
-    """Boxes that hold all contexts whose assignments start there: all names, and for each one of the parts of the numbers."""
-    starts = tuple(starts)
-    names = np.ones((len(starts), task.n_variables), dtype=bool)
-    parts = [np.isin(np.arange(task.n_numbers), part) for part in np.array_split(order, cut)]
-    for numbers in product(parts, repeat=len(starts)):
-        yield Box(task, starts, names, np.array(numbers).reshape(len(starts), task.n_numbers))
+def boxes(task: Task, starts: Iterable[int], order: Sequence[int], cut: int = 1, asked: Mapping[int, int] = {}) -> Iterator[Box]:
+    """Boxes that hold all contexts whose assignments start there: all names, and for each one of the parts of the numbers.
+
+    Of a look-up, `asked` gives the number of each variable asked for: it stands anywhere, and the others have other names.
+    """
+    starts, V, N = tuple(starts), task.n_variables, task.n_numbers
+    others = ~np.isin(np.arange(V), list(asked))
+    parts = [np.isin(np.arange(N), part) for part in np.array_split(order, cut)]
+    for places in permutations(range(len(starts)), len(asked)):
+        for numbers in product(parts, repeat=len(starts) - len(asked)):
+            choices = [(others, part) for part in numbers]
+            for place, (name, number) in sorted(zip(places, asked.items())):
+                choices.insert(place, (np.arange(V) == name, np.arange(N) == number))
+            names, numbers = zip(*choices) if choices else ((), ())
+            yield Box(task, starts, np.array(names).reshape(-1, V), np.array(numbers).reshape(-1, N))
 
 
 def least_leads(tables: Tables, starts: Iterable[int], order: Sequence[int], cut: int, asked: Sequence[dict]) -> np.ndarray:

@@ -6,6 +6,7 @@ after layer 1, of all scores of layer 2, of the shares that it reads, and of the
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from .balls import Ball, ball, join, least
 from .bounds import Tables, Values, lines, standing
 
 NUMBER = -1  # in place of a variable by index: a constant, any number
+Pair = tuple[int, int]
 
 
 class Shares(NamedTuple):
@@ -23,6 +25,11 @@ class Shares(NamedTuple):
     few: tuple[float, float]
     many: tuple[float, float]
     others: float
+
+    @classmethod
+    def any(cls) -> "Shares":
+        """Whatever attention does."""
+        return cls((0.0, 0.0), (1.0, 1.0), 1.0)
 
     def widen(self, other: "Shares") -> "Shares":
         """What holds for both."""
@@ -110,7 +117,7 @@ def shares(tables: Tables, left: int, right: int) -> Shares:
     )
 
 
-def forms(task: Task, kind: str) -> Iterator[tuple[int, int]]:
+def forms(task: Task, kind: str) -> Iterator[Pair]:
     """The forms of questions of a kind: variables by index on either side, or NUMBER."""
     V = range(task.n_variables)
     yield from {
@@ -121,26 +128,36 @@ def forms(task: Task, kind: str) -> Iterator[tuple[int, int]]:
     }[kind]
 
 
-def least_lead(tables: Tables, kinds: Iterable[str] = KINDS) -> tuple[np.ndarray, Shares]:
-    """The least lead of the right answer over all problems of these kinds, for all pairs of numbers (N, N), and the shares."""
-    task = tables.task
+def leads(tables: Tables, read: Shares, pairs: Iterable[Pair], asked: Iterable[Pair] = ((NUMBER, NUMBER),)) -> np.ndarray:
+    """The least lead of the right answer for pairs of numbers, (pair), where layer 2 reads these shares, whatever layer 1 does.
+
+    `asked` are the forms of questions.
+    """
+    task, pairs, asked = tables.task, list(pairs), set(asked)
     N = task.n_numbers
-    asked = {form for kind in kinds for form in forms(task, kind)}
-    read = reduce(Shares.widen, (shares(tables, *form) for form in sorted(asked)))
     sides = [
         [position] * any(form[side] == NUMBER for form in asked)
         + [*range(1, task.room)] * any(form[side] != NUMBER for form in asked)
         for side, position in enumerate((task.left, task.right))
     ]
     inputs = _Parts.of(tables, ball(np.concatenate([tables.W_in, -tables.W_in], 1)), sides)
-    lead = np.empty((N, N))
-    for x in range(N):
-        below = [lines(tables, (x + y) % N, *_range(inputs.least(read, x, y))) for y in range(N)]
+    found = []
+    for start in range(0, len(pairs), N):
+        some = pairs[start : start + N]
+        below = [lines(tables, (x + y) % N, *_range(inputs.least(read, x, y))) for x, y in some]
         parts = _Parts.of(tables, join([functions for functions, _ in below]), sides)
-        for y, (_, constant) in enumerate(below):
-            found = (ball(parts.at(slice(y * N, (y + 1) * N)).least(read, x, y)) + constant).lower()
-            lead[x, y] = np.delete(found, (x + y) % N).min()
-    return lead, read
+        for index, ((x, y), (_, constant)) in enumerate(zip(some, below)):
+            lead = (ball(parts.at(slice(index * N, (index + 1) * N)).least(read, x, y)) + constant).lower()
+            found.append(np.delete(lead, (x + y) % N).min())
+    return np.array(found)
+
+
+def least_lead(tables: Tables, kinds: Iterable[str] = KINDS) -> tuple[np.ndarray, Shares]:
+    """The least lead of the right answer over all problems of these kinds, for all pairs of numbers (N, N), and the shares."""
+    N = tables.task.n_numbers
+    asked = {form for kind in kinds for form in forms(tables.task, kind)}
+    read = reduce(Shares.widen, (shares(tables, *form) for form in sorted(asked)))
+    return leads(tables, read, product(range(N), repeat=2), asked).reshape(N, N), read
 
 
 def _range(least_of_both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
