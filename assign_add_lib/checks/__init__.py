@@ -25,6 +25,7 @@ _CHECKS = {
     "chapter_15": "features few_examples gap other_modules",
     "chapter_16": "likely matches_that_say without_ratios",
     "chapter_17": "bound own_world seeds_needed",
+    "chapter_18": "between least_mixture worst",
     "common": "guess report",
 }
 _HOMES = {name: module for module, names in _CHECKS.items() for name in names.split()}

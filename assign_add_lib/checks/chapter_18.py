@@ -10,9 +10,9 @@ from .. import handmade
 from ..circuits import last_logits
 from ..proof.attack import margin_of
 from ..proof.bounds import Tables
-from ..proof.everywhere import least_lead
+from ..proof.everywhere import NUMBER, leads, shares
 from ..proof.repair import sharpened
-from ..task import KINDS, Problem
+from ..task import Problem
 from ..training import load_run
 from .common import Wrong, as_number, expect, expect_number, foretold
 
@@ -115,7 +115,8 @@ def between(answer) -> str:
     expect((problem.left, problem.right) == QUESTION, f"{text!r} does not ask for 10+23")
     answered = last_logits(sharpened(handmade.weights(), (1, broken)), problem.tokens()[None]).argmax().item()
     expect(answered != sum(QUESTION), f"at {broken:g}, {text!r} is answered right, with {answered}")
-    bound = least_lead(Tables(sharpened(handmade.weights(), (1, proved))), KINDS[:1], [QUESTION])[0].min()
+    tables = Tables(sharpened(handmade.weights(), (1, proved)))
+    bound = leads(tables, shares(tables, NUMBER, NUMBER), [QUESTION], [(NUMBER, NUMBER)]).min()
     expect(bound > 0, f"at {proved:g} the bound is {bound:.2f}, which proves nothing")
     expect(proved <= 2 * broken, f"proved at {proved:g} and wrong at {broken:g}: bring them within a factor of 2")
     return f"proved at {proved:g}, by {bound:.2f}; at {broken:g} it says {answered}. Between the two, nothing is known yet"
