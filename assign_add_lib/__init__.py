@@ -14,7 +14,7 @@ A map of the package.  Each entry imports only entries above it in this list.
     analysis/      mistakes, shortcuts, statistics, fourier, probes, interventions, causal, scores,
                    rivals, phases, history, delays, uneven                        chapters 1, 4 to 12
     theory/        the gradient theorem                                           chapter 13
-    proof/         for all problems: attack, repairs, bounds and certificates
+    proof/         for all problems: attack, repairs, bounds and certificates     chapter 18
     claims/        what the study says, put to the runs                           chapter 12
     companions/    systems from elsewhere, in files of the same names             part IV
     laboratory/    the study's world varied: worlds, and what they predict        part V

@@ -18,7 +18,7 @@ from assign_add_lib.model import trace
 from assign_add_lib.proof.attack import margin_of
 from assign_add_lib.task import KINDS
 from assign_add_lib.views.explorables import MODULES, break_it, learning_film, nine_clocks, one_step, the_flow, train_here
-from assign_add_lib.views.explorables.breaking import broken_question, random_leads
+from assign_add_lib.views.explorables.breaking import broken_question, random_margins
 from assign_add_lib.views.explorables.passing import one_pass
 from assign_add_lib.views.explorer import live_script
 
@@ -97,7 +97,7 @@ def test_the_still_question_is_right_in_random_contexts_and_broken_by_the_search
     assert question == f"{problem.left} + {problem.right}" + f" with {asked}" * bool(asked)
     assert margin_of(weights, tokens, run.task.right_answers(tokens)).tolist() == pytest.approx([lead], abs=1e-3) and lead < 0
     assert len(drawn) == 1000 and drawn.min() > 0
-    assert 0 < drawn.std() < 20 and torch.equal(drawn, random_leads(weights, problem))
+    assert 0 < drawn.std() < 20 and torch.equal(drawn, random_margins(weights, problem))
 
 
 def test_they_are_of_the_study_only():

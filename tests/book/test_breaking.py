@@ -24,12 +24,12 @@ PROBLEMS = (WRONG, "i=14, c=14, d=14, k=14, 21+22=?", "d=58, k=4, d+k=?", "b=3, 
 
 
 def judged(name, text):
-    """What a run answers, what is right, its lead, and the attention of `=` on each number of a problem."""
+    """What a run answers, what is right, its margin, and the attention of `=` on each number of a problem."""
     weights, problem = load_run(name).weights().to(torch.half).to(torch.float), Problem.parse(text)
     tokens = problem.tokens()[None]
     seen = run(weights, tokens, whole=True)
-    lead = margins(seen.logits[:, -1], torch.tensor([problem.answer])).item()
-    return seen.answers.item(), problem.answer, lead, seen.attention(2)[0, -1][tokens[0] < weights.task.n_numbers].tolist()
+    margin = margins(seen.logits[:, -1], torch.tensor([problem.answer])).item()
+    return seen.answers.item(), problem.answer, margin, seen.attention(2)[0, -1][tokens[0] < weights.task.n_numbers].tolist()
 
 
 def fresh(browser, moving, kept=None):
@@ -58,7 +58,7 @@ def ask(browser, text, name=None):
     part(browser, "input").send_keys(text, Keys.ENTER)
 
 
-def lead(browser):
+def margin(browser):
     return float(part(browser, ".value").text.replace("−", "-"))
 
 
@@ -76,7 +76,7 @@ def test_answers_leads_and_attention_are_the_networks(name, browser, moving):
         said, right, least, attention = judged(name, text)
         words = f"{said}, and is right" if said == right else f"{said}, but {right} is right"
         assert verdict(browser).startswith(f"The network says {words}: it l")
-        assert lead(browser) == pytest.approx(least, abs=0.0501) and (least < 0) == (said != right)
+        assert margin(browser) == pytest.approx(least, abs=0.0501) and (least < 0) == (said != right)
         *shown, rest = browser.find_elements(By.CSS_SELECTOR, "break-it .attended li")
         shares = [int(each.find_element(By.TAG_NAME, "span").text[:-1]) for each in (*shown, rest)]
         assert shares == pytest.approx([100 * each for each in (*attention, 1 - sum(attention))], abs=0.51)
@@ -95,15 +95,15 @@ def test_a_find_is_kept_comes_back_and_is_cleared(browser, moving):
     fresh(browser, moving)
     assert not part(browser, ".finds").is_displayed() and not part(browser, ".score").text
     ask(browser, PROBLEMS[1])
-    assert part(browser, ".score").text == "1 try, 0 finds, worst lead 25.8" and not finds(browser)
+    assert part(browser, ".score").text == "1 try, 0 finds, least margin 25.8" and not finds(browser)
     ask(browser, WRONG)
     ask(browser, WRONG)  # once more counts once
     said, right, least, _ = judged("seed-42", WRONG)
     least = f"{least:.1f}".replace("-", "−")
-    found = [(WRONG, f"seed 42 said {said}, right is {right}, lead {least}")]
-    assert finds(browser) == found and part(browser, ".score").text == f"2 tries, 1 find, worst lead {least}"
+    found = [(WRONG, f"seed 42 said {said}, right is {right}, margin {least}")]
+    assert finds(browser) == found and part(browser, ".score").text == f"2 tries, 1 find, least margin {least}"
     alive(browser, moving, "break-it")
-    assert finds(browser) == found and part(browser, ".score").text == f"2 tries, 1 find, worst lead {least}"
+    assert finds(browser) == found and part(browser, ".score").text == f"2 tries, 1 find, least margin {least}"
     assert part(browser, "input").get_property("value") == ASKED
     ask(browser, ASKED, "seed-6")
     part(browser, ".finds li button").send_keys(Keys.ENTER)
@@ -117,13 +117,13 @@ def test_a_find_is_kept_comes_back_and_is_cleared(browser, moving):
 
 
 def test_at_most_twenty_are_kept_the_worst_first_and_what_is_spoilt_is_left(browser, moving):
-    old = [{"run": "seed-42", "problem": f"a={n}, 1+2=?", "said": 4, "right": 3, "lead": -0.1 * (n + 1)} for n in range(20)][::-1]
+    old = [{"run": "seed-42", "problem": f"a={n}, 1+2=?", "said": 4, "right": 3, "margin": -0.1 * (n + 1)} for n in range(20)][::-1]
     fresh(browser, moving, json.dumps({"tries": 30, "found": 20, "worst": -2, "finds": old}))
     assert len(finds(browser)) == 20
     ask(browser, WRONG)
     there = finds(browser)
     assert len(there) == 20 and there[0][0] == WRONG and "a=0, 1+2=?" not in dict(there)
-    assert part(browser, ".score").text.startswith("31 tries, 21 finds, worst lead −12.1")
+    assert part(browser, ".score").text.startswith("31 tries, 21 finds, least margin −12.1")
     for spoilt in ("no JSON", '{"tries": 3}', json.dumps({"tries": 1, "found": 1, "worst": None, "finds": [{"problem": "x"}]})):
         fresh(browser, moving, spoilt)
         assert verdict(browser) and not finds(browser) and not part(browser, ".score").text
@@ -151,7 +151,7 @@ def test_a_random_context_keeps_the_question_and_ten_bring_the_search(browser, m
         press(browser, "Random context")
         problem = Problem.parse(part(browser, "input").get_property("value"))
         assert (problem.left, problem.right, problem.values) == ("b", 19, (17, 19))
-        assert lead(browser) == pytest.approx(judged("seed-42", str(problem))[2], abs=0.0501)
+        assert margin(browser) == pytest.approx(judged("seed-42", str(problem))[2], abs=0.0501)
     assert part(browser, ".controls button + button").is_displayed()
 
 
@@ -164,14 +164,14 @@ def test_the_search_breaks_what_can_be_broken(name, question, browser, moving):
     fresh(browser, moving)
     ask(browser, WRONG)
     ask(browser, question, name)
-    assert lead(browser) > 5
+    assert margin(browser) > 5
     score = part(browser, ".score").text
     press(browser, "Let the search try")
     WebDriverWait(browser, 200).until(lambda _: part(browser, ".search-note").text)
     found = Problem.parse(part(browser, "input").get_property("value"))
     assert (found.left, found.right, found.values) == (asked.left, asked.right, asked.values)
     said, right, least, _ = judged(name, str(found))
-    assert said != right and least < 0 and lead(browser) == pytest.approx(least, abs=0.0501)
+    assert said != right and least < 0 and margin(browser) == pytest.approx(least, abs=0.0501)
     assert verdict(browser).startswith(f"The network says {said}, but {right} is right")
     words = dict(finds(browser))[str(found)]
     assert words.startswith(f"{name.replace('-', ' ')} said {said}, right is {right}") and words.endswith(", by the search")

@@ -20,7 +20,7 @@ from .element import explorable
 def break_it(
     runs: Sequence[Run],
     problem: Problem | str = "c=1, b=17, a=42, b+19=?",
-    caption: str = "Keep the sum, and put what you like beside it: can you bring the lead below zero? The lead is the right "
+    caption: str = "Keep the sum, and put what you like beside it: can you bring the margin below zero? The margin is the right "
     "answer's logit less the best other; below zero, the network is wrong.",
 ) -> HTML:
     """A problem that the reader changes until one of some runs of the study's task is wrong; what was found is kept.
@@ -32,23 +32,23 @@ def break_it(
     problem = Problem.parse(problem) if isinstance(problem, str) else problem
     question, drawn, found = broken_question(run, problem.kind)
     alt = (
-        f"Leads of {question} on {run.name.replace('-', ' ')}: in {len(drawn)} random contexts they go from {drawn.min():.1f} to "
-        f"{drawn.max():.1f}, all above zero, so all are right. A search found a context where the lead is {found:.1f}."
+        f"Margins of {question} on {run.name.replace('-', ' ')}: in {len(drawn)} random contexts they go from {drawn.min():.1f} to "
+        f"{drawn.max():.1f}, all above zero, so all are right. A search found a context where the margin is {found:.1f}."
     )
-    still = figures.leads(drawn, found, question)
+    still = figures.context_margins(drawn, found, question)
     return explorable("break-it", still, alt, caption, run, others=others, runs=[each.name for each in runs], problem=problem)
 
 
 def broken_question(run: Run, kind: str) -> tuple[str, Tensor, float]:
     """Of the questions of a kind that are right in all random contexts, the one that the shipped search broke most.
 
-    In words, with the leads (contexts,) of random contexts, and that of the one found.  ValueError where there is none.
+    In words, with the margins (contexts,) of random contexts, and that of the one found.  ValueError where there is none.
     """
     table, weights = pd.read_csv(shipped_file("proof/found.csv.bz2")), run.weights().to(torch.double)
     broken = table[(table["run"] == run.name) & (table["kind"] == kind) & (table["margin"] < 0)]
     for row in broken.sort_values("margin").itertuples():
         found = Problem.from_tokens(torch.tensor([*map(int, row.tokens.split())]), run.task)
-        drawn = random_leads(weights, found)
+        drawn = random_margins(weights, found)
         if drawn.min() > 0:
             asked = (each for each in found.assignments if each[0] in (found.left, found.right))
             where = " and ".join(f"{letter} = {number}" for letter, number in asked)
@@ -57,8 +57,8 @@ def broken_question(run: Run, kind: str) -> tuple[str, Tensor, float]:
 
 
 @torch.no_grad()
-def random_leads(weights: Weights, problem: Problem, many: int = 1000) -> Tensor:
-    """The leads (many,) of the question of a problem in random contexts, from a seed."""
+def random_margins(weights: Weights, problem: Problem, many: int = 1000) -> Tensor:
+    """The margins (many,) of the question of a problem in random contexts, from a seed."""
     task, operands = weights.task, (problem.left, problem.right)
     asked = [task.variable_names.index(each) if isinstance(each, str) else task.n_variables for each in operands]
     questions = Questions(*(torch.tensor([each]).expand(many, -1) for each in (asked, problem.values)))

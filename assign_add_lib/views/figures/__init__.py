@@ -15,7 +15,7 @@ from .moving import (
     flow,
     growth,
     head,
-    leads,
+    context_margins,
     look_up_peak,
     module_pairs,
     pairs,

@@ -309,8 +309,8 @@ def module_pairs(trained: Sequence[tuple[int, int]], scores: Mapping[str, Sequen
     return figure
 
 
-def leads(drawn: Tensor, found: float, question: str) -> Figure:
-    """Draw the leads (contexts,) of random contexts of a question as a histogram, beside that of a context that was found."""
+def context_margins(drawn: Tensor, found: float, question: str) -> Figure:
+    """Draw the margins (contexts,) of random contexts of a question as a histogram, beside that of a context that was found."""
     figure, axes = plt.subplots(figsize=(WIDTH, 1.9))
     axes.axvspan(found - 3, 0, color="#eeeeee", zorder=0)
     axes.hist(drawn.numpy(), np.arange(math.floor(drawn.min()), math.ceil(drawn.max()) + 1), color=BLUE)
@@ -319,5 +319,5 @@ def leads(drawn: Tensor, found: float, question: str) -> Figure:
     axes.text(found, 0.15 * top, f"found:\n{found:.1f}".replace("-", "−"), ha="center", color=legible(VERMILION))
     axes.text(drawn.mean(), 1.03 * top, f"{len(drawn)} random contexts", ha="center", color=legible(BLUE))
     axes.text(found / 2, 0.95 * top, "wrong", ha="center", va="top")
-    axes.set(xlabel=f"lead of the right answer to {question}", ylabel="contexts", ylim=(0, 1.15 * top), xlim=(found - 3, None))
+    axes.set(xlabel=f"margin of {question}", ylabel="contexts", ylim=(0, 1.15 * top), xlim=(found - 3, None))
     return figure

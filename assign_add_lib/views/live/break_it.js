@@ -1,6 +1,6 @@
 // <break-it run="seed-42" step="30000" runs="seed-42 seed-6" problem="…">: the reader tries to bring a network's right answer behind another.
 import { chance } from "./chance.js";
-import { descend, inContext, leadOf } from "./descent.js";
+import { descend, inContext, marginOf } from "./descent.js";
 import { draw, make } from "./elements.js";
 import { Explorable } from "./explorable.js";
 import { problemField } from "./field.js";
@@ -12,9 +12,9 @@ const KEPT = "break-it", MOST = 20; // finds
 const ENOUGH = 10; // tries, after which the search may help
 const DESCENTS = 3, SLICE = 12; // of the search: descents, and milliseconds at a time
 const SETTLED = 1200; // milliseconds from which on what stands in the field is a try
-const LEADS = [-45, 25], WIDE = 600; // the leads that the bar shows, and its width
-const at = (lead) => (WIDE * (Math.min(Math.max(lead, LEADS[0]), LEADS[1]) - LEADS[0])) / (LEADS[1] - LEADS[0]);
-const signed = (lead) => lead.toFixed(1).replace("-", "−");
+const MARGINS = [-45, 25], WIDE = 600; // the margins that the bar shows, and its width
+const at = (margin) => (WIDE * (Math.min(Math.max(margin, MARGINS[0]), MARGINS[1]) - MARGINS[0])) / (MARGINS[1] - MARGINS[0]);
+const signed = (margin) => margin.toFixed(1).replace("-", "−");
 const many = (n, word) => `${n} ${n === 1 ? word : word.replace(/y$/, "ie") + "s"}`;
 const spoken = (name) => name.replace("-", " ");
 const same = (one, other) => one.run === other.run && one.problem === other.problem;
@@ -36,7 +36,7 @@ class BreakIt extends Explorable {
       make("div", { class: "controls" }, make("label", { text: "Network " }, this.choice), this.field.root), this.field.fault,
       make("div", { class: "controls" }, this.another, this.go, part("score", "span", { class: "score" })), part("note", "p", { class: "search-note", role: "status" }),
       part("verdict", "p", { class: "verdict", role: "status" }),
-      part("body", "div", { class: "broken-body" }, make("div", {}, this.#bar(), make("p", { class: "caption", text: "The lead. Dashed: your lowest with this question." })),
+      part("body", "div", { class: "broken-body" }, make("div", {}, this.#bar(), make("p", { class: "caption", text: "The margin. Dashed: your lowest with this question." })),
         make("div", {}, part("bars", "ol", { class: "attended", "aria-label": "Layer 2's attention of =" }), part("share", "p", { class: "caption" }))),
       part("shelf", "div", { class: "finds" }, make("div", { class: "controls" }, make("span", { text: "Finds, the worst first" }), this.clear), part("list", "ol", {})));
     this.field.ask(this.getAttribute("problem"));
@@ -49,12 +49,12 @@ class BreakIt extends Explorable {
     return `${this.run} ${this.problem}`;
   }
 
-  /** What an earlier visit left: how many tries and finds there were, the worst lead, and the finds, worst first. */
+  /** What an earlier visit left: how many tries and finds there were, the least margin, and the finds, worst first. */
   #recall() {
     const none = { tries: 0, found: 0, worst: null, finds: [] };
     try {
       const { tries, found, worst, finds } = JSON.parse(localStorage.getItem(KEPT)) ?? none;
-      const whole = finds.every((each) => Number.isFinite(each.lead) && Problem.parse(each.problem)) && [tries, found].every(Number.isInteger) && (!tries || Number.isFinite(worst));
+      const whole = finds.every((each) => Number.isFinite(each.margin) && Problem.parse(each.problem)) && [tries, found].every(Number.isInteger) && (!tries || Number.isFinite(worst));
       return whole ? { tries, found, worst, finds: finds.filter((each) => this.runs.includes(each.run)) } : none;
     } catch {
       return none;
@@ -110,11 +110,11 @@ class BreakIt extends Explorable {
       this.searching = null;
       this.#tell();
     }
-    const { logits, sites } = run(this.weights, problem.tokens()), right = problem.answer, said = largest(logits), lead = leadOf(logits, right);
-    this.found = { run: this.run, problem: String(problem), said, right, lead };
-    this.verdict.textContent = said === right ? `The network says ${said}, and is right: it leads by ${signed(lead)}.` : `The network says ${said}, but ${right} is right: it lies ${signed(-lead)} behind.`;
-    this.verdict.classList.toggle("is-broken", lead < 0);
-    this.#drawLead(lead);
+    const { logits, sites } = run(this.weights, problem.tokens()), right = problem.answer, said = largest(logits), margin = marginOf(logits, right);
+    this.found = { run: this.run, problem: String(problem), said, right, margin };
+    this.verdict.textContent = said === right ? `The network says ${said}, and is right: by a margin of ${signed(margin)}.` : `The network says ${said}, but ${right} is right: the margin is ${signed(margin)}.`;
+    this.verdict.classList.toggle("is-broken", margin < 0);
+    this.#drawMargin(margin);
     this.#drawAttention(sites["blocks.1.attn.hook_pattern"]);
     clearTimeout(this.late);
     this.late = setTimeout(() => this.#count(), SETTLED);
@@ -127,18 +127,18 @@ class BreakIt extends Explorable {
     if (this.field.text.ariaInvalid === "true" || this.tried.has(key) || kept.finds.some((each) => same(each, found))) return;
     this.tried.add(key);
     kept.tries++;
-    kept.worst = Math.min(kept.worst ?? Infinity, found.lead);
-    if (found.lead < 0) {
+    kept.worst = Math.min(kept.worst ?? Infinity, found.margin);
+    if (found.margin < 0) {
       kept.found++;
       this.#add(found);
     }
-    this.least.set(this.#question(), Math.min(found.lead, this.least.get(this.#question()) ?? Infinity));
-    this.#drawLead(found.lead);
+    this.least.set(this.#question(), Math.min(found.margin, this.least.get(this.#question()) ?? Infinity));
+    this.#drawMargin(found.margin);
     this.#keep();
   }
 
   #add(found) {
-    this.kept.finds = [...this.kept.finds, found].toSorted((one, other) => one.lead - other.lead).slice(0, MOST);
+    this.kept.finds = [...this.kept.finds, found].toSorted((one, other) => one.margin - other.margin).slice(0, MOST);
   }
 
   /** What is asked, of whom. */
@@ -150,19 +150,19 @@ class BreakIt extends Explorable {
   #bar() {
     const parts = { drawing: ["svg", { viewBox: `-30 -26 ${WIDE + 60} 90`, role: "img" }], fill: ["rect", { y: 0, height: 34 }], low: ["path", { class: "low" }], value: ["text", { y: -8, class: "value" }] };
     for (const [name, [tag, attributes]] of Object.entries(parts)) this[name] = draw(tag, attributes);
-    const marks = [-40, -20, 0, 20].map((lead) => draw("text", { x: at(lead), y: 56 }, signed(lead).replace(".0", "")));
-    const words = [["wrong", -10], ["right", 10]].map(([text, lead]) => draw("text", { class: "side", x: at(lead), y: 56 }, text));
+    const marks = [-40, -20, 0, 20].map((margin) => draw("text", { x: at(margin), y: 56 }, signed(margin).replace(".0", "")));
+    const words = [["wrong", -10], ["right", 10]].map(([text, margin]) => draw("text", { class: "side", x: at(margin), y: 56 }, text));
     this.drawing.append(draw("rect", { class: "all", width: WIDE, height: 34 }), ...words, this.fill, this.low, draw("path", { class: "zero", d: `M${at(0)} -6v46` }), this.value, ...marks);
     return this.drawing;
   }
 
-  #drawLead(lead) {
-    const low = this.least.get(this.#question()), [from, to] = [0, lead].map(at).toSorted((one, other) => one - other);
-    for (const [name, value] of Object.entries({ x: from, width: to - from, class: lead < 0 ? "behind" : "ahead" })) this.fill.setAttribute(name, value);
-    this.value.textContent = signed(lead);
-    this.value.setAttribute("x", at(lead));
+  #drawMargin(margin) {
+    const low = this.least.get(this.#question()), [from, to] = [0, margin].map(at).toSorted((one, other) => one - other);
+    for (const [name, value] of Object.entries({ x: from, width: to - from, class: margin < 0 ? "behind" : "ahead" })) this.fill.setAttribute(name, value);
+    this.value.textContent = signed(margin);
+    this.value.setAttribute("x", at(margin));
     this.low.setAttribute("d", low === undefined ? "" : `M${at(low)} -2v38`);
-    this.drawing.setAttribute("aria-label", `The lead is ${signed(lead)}${low === undefined ? "" : `, your lowest with this question ${signed(low)}`}.`);
+    this.drawing.setAttribute("aria-label", `The margin is ${signed(margin)}${low === undefined ? "" : `, your lowest with this question ${signed(low)}`}.`);
   }
 
   /** Bars of what = reads: of each assigned number, of those typed in the sum, and of all the rest. */
@@ -186,10 +186,10 @@ class BreakIt extends Explorable {
     const end = () => {
       this.field.ask(String(worst.problem));
       clearTimeout(this.late);
-      if (worst.lead < 0 && !this.kept.finds.some((each) => same(each, this.found))) this.#add({ ...this.found, search: true });
+      if (worst.margin < 0 && !this.kept.finds.some((each) => same(each, this.found))) this.#add({ ...this.found, search: true });
       this.tried.add(this.#key()); // it is no try of the reader's
       this.#keep();
-      this.note.textContent = `The search tried ${many(tried, "problem")}. ${worst.lead < 0 ? "This is the worst it found." : "It found none that is wrong, which does not show that there is none."}`;
+      this.note.textContent = `The search tried ${many(tried, "problem")}. ${worst.margin < 0 ? "This is the worst it found." : "It found none that is wrong, which does not show that there is none."}`;
     };
     const go = () => {
       if (this.searching !== end) return; // something else was asked
@@ -200,7 +200,7 @@ class BreakIt extends Explorable {
         if (!step.done) [worst, tried] = [step.value, tried + 1];
       } while (!step.done && performance.now() < until);
       if (step.done) return end();
-      this.score.textContent = `${many(tried, "problem")} tried, lowest lead ${signed(worst.lead)}`;
+      this.score.textContent = `${many(tried, "problem")} tried, lowest margin ${signed(worst.margin)}`;
       setTimeout(go);
     };
     this.searching = end;
@@ -211,7 +211,7 @@ class BreakIt extends Explorable {
   /** Write the score and the finds. */
   #tell() {
     const { tries, found, worst, finds } = this.kept;
-    this.score.textContent = tries ? `${many(tries, "try")}, ${many(found, "find")}, worst lead ${signed(worst)}` : "";
+    this.score.textContent = tries ? `${many(tries, "try")}, ${many(found, "find")}, least margin ${signed(worst)}` : "";
     this.go.textContent = this.searching ? "Stop the search" : "Let the search try";
     this.go.hidden = tries < ENOUGH && !found;
     this.shelf.hidden = !tries && !finds.length;
@@ -221,7 +221,7 @@ class BreakIt extends Explorable {
         await this.#choose(each.run);
         this.#try(each.problem);
       });
-      return make("li", {}, back, make("span", { text: `${spoken(each.run)} said ${each.said}, right is ${each.right}, lead ${signed(each.lead)}${each.search ? ", by the search" : ""}` }));
+      return make("li", {}, back, make("span", { text: `${spoken(each.run)} said ${each.said}, right is ${each.right}, margin ${signed(each.margin)}${each.search ? ", by the search" : ""}` }));
     }));
   }
 }

@@ -4,7 +4,7 @@ import { run } from "./network.js";
 import { Problem } from "./problem.js";
 
 /** The logit of the right answer less the largest other one: where it is below 0, the answer is wrong. */
-export const leadOf = (logits, right) => logits[right] - Math.max(...logits.filter((_, answer) => answer !== right));
+export const marginOf = (logits, right) => logits[right] - Math.max(...logits.filter((_, answer) => answer !== right));
 
 /** The letters that a question leaves free. */
 const freeIn = ({ left, right, task }) => task.variables.filter((letter) => letter !== left && letter !== right);
@@ -29,22 +29,22 @@ function neighbours({ assignments, left, right, task }, respect, below) {
   return [...unused.map((other) => put(place, [other, number])), ...(n > 1 ? [put(place)] : [])];
 }
 
-/** Descend from a problem, then from random contexts of its question, `starts` times in all; after each problem comes the worst so far, {problem, lead}. */
+/** Descend from a problem, then from random contexts of its question, `starts` times in all; after each problem comes the worst so far, {problem, margin}. */
 export function* descend(weights, problem, starts, below) {
-  const { slots } = problem.task, judge = (each) => ({ problem: each, lead: leadOf(run(weights, each.tokens()).logits, each.answer) });
+  const { slots } = problem.task, judge = (each) => ({ problem: each, margin: marginOf(run(weights, each.tokens()).logits, each.answer) });
   let worst = judge(problem);
   for (let start = 0; start < starts; start++) {
     let here = start ? judge(inContext(problem, below, slots)) : worst, before;
     do {
-      before = here.lead;
+      before = here.margin;
       for (let respect = 0; respect <= 2 * slots; respect++) {
         for (const each of neighbours(here.problem, respect, below)) {
           const tried = judge(each);
-          if (tried.lead < here.lead) here = tried;
-          if (here.lead < worst.lead) worst = here;
+          if (tried.margin < here.margin) here = tried;
+          if (here.margin < worst.margin) worst = here;
           yield worst;
         }
       }
-    } while (here.lead < before);
+    } while (here.margin < before);
   }
 }
