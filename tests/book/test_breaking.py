@@ -28,7 +28,7 @@ def judged(name, text):
     weights, problem = load_run(name).weights().to(torch.half).to(torch.float), Problem.parse(text)
     tokens = problem.tokens()[None]
     seen = run(weights, tokens, whole=True)
-    margin = margins(seen.logits[:, -1], torch.tensor([problem.answer])).item()
+    margin = margins(seen.logits, torch.tensor([problem.answer])).item()
     return seen.answers.item(), problem.answer, margin, seen.attention(2)[0, -1][tokens[0] < weights.task.n_numbers].tolist()
 
 
@@ -69,13 +69,13 @@ def finds(browser):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_answers_leads_and_attention_are_the_networks(name, browser, moving):
+def test_answers_margins_and_attention_are_the_networks(name, browser, moving):
     fresh(browser, moving)
     for text in (ASKED, *PROBLEMS):
         ask(browser, text, name)
         said, right, least, attention = judged(name, text)
         words = f"{said}, and is right" if said == right else f"{said}, but {right} is right"
-        assert verdict(browser).startswith(f"The network says {words}: it l")
+        assert verdict(browser).startswith(f"The network says {words}: the margin is ")
         assert margin(browser) == pytest.approx(least, abs=0.0501) and (least < 0) == (said != right)
         *shown, rest = browser.find_elements(By.CSS_SELECTOR, "break-it .attended li")
         shares = [int(each.find_element(By.TAG_NAME, "span").text[:-1]) for each in (*shown, rest)]

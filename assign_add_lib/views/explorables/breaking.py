@@ -36,7 +36,7 @@ def break_it(
         f"{drawn.max():.1f}, all above zero, so all are right. A search found a context where the margin is {found:.1f}."
     )
     still = figures.context_margins(drawn, found, question)
-    return explorable("break-it", still, alt, caption, run, others=others, runs=[each.name for each in runs], problem=problem)
+    return explorable("break-it", still, alt, caption, run, also=others, runs=[each.name for each in runs], problem=problem)
 
 
 def broken_question(run: Run, kind: str) -> tuple[str, Tensor, float]:

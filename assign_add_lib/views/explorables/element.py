@@ -44,12 +44,12 @@ def explorable(
     run: Run | Weights | None = None,
     step: int | None = None,
     data: Mapping | None = None,
-    others: Sequence[Run] = (),
+    also: Sequence[Run] = (),
     **settings,
 ) -> HTML:
     """One element with its settings, and what it is handed: `data`, or the weights of a run at a step, by default the last.
 
-    `others` are runs whose weights at that step a reader may ask instead.  `still` stands in its place on paper and until
+    `also` are runs whose weights at that step a reader may ask instead.  `still` stands in its place on paper and until
     scripts run.  On the site weights are fetched; a notebook gets them.
     """
     held = "" if data is None else data_element(data)
@@ -58,7 +58,7 @@ def explorable(
         name, step = (BY_HAND, 0) if by_hand else (run.name, run.steps[-1] if step is None else step)
         settings = {"run": name, "step": step, **settings}
         if not is_static():
-            weights = {name: run if by_hand else run.weights(step)} | {each.name: each.weights(step) for each in others}
+            weights = {name: run if by_hand else run.weights(step)} | {each.name: each.weights(step) for each in also}
             held = data_element({name: {step: packed(each.to(torch.half).tensors())} for name, each in weights.items()})
     attributes = "".join(f' {key}="{html.escape(_said(value))}"' for key, value in settings.items())
     figure = (

@@ -112,7 +112,7 @@ class BreakIt extends Explorable {
     }
     const { logits, sites } = run(this.weights, problem.tokens()), right = problem.answer, said = largest(logits), margin = marginOf(logits, right);
     this.found = { run: this.run, problem: String(problem), said, right, margin };
-    this.verdict.textContent = said === right ? `The network says ${said}, and is right: by a margin of ${signed(margin)}.` : `The network says ${said}, but ${right} is right: the margin is ${signed(margin)}.`;
+    this.verdict.textContent = said === right ? `The network says ${said}, and is right: the margin is ${signed(margin)}.` : `The network says ${said}, but ${right} is right: the margin is ${signed(margin)}.`;
     this.verdict.classList.toggle("is-broken", margin < 0);
     this.#drawMargin(margin);
     this.#drawAttention(sites["blocks.1.attn.hook_pattern"]);
