@@ -10,6 +10,7 @@ the number.  `seen` names the runs whose values were known when the level was se
 """
 
 import tomllib
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -57,6 +58,7 @@ from .subjects import (
 SEEDS = (*(f"seed-{seed}" for seed in range(9)), "seed-42")
 KNOWN = ("seed-42",)  # the run on which levels were set
 CHECKPOINTS = "checkpoints"  # the source of the runs that ship checkpoints of the whole training
+ATTACKED = "attacked"  # the source of what an attack found in each run
 HALFWAY = way_up(0.5, shortcut_level(STUDY))  # between a random assigned number and all right
 SWEEPS = {"train_fraction": "exact 0-var held-out", "r": "exact 2-var held-out"}  # setting -> accuracy
 
@@ -78,6 +80,16 @@ def swept(setting: str, least: int = 8) -> dict[str, Sweep]:
     return {name: Sweep(part) for name, part in parts.items() if part.index.nunique() >= least}
 
 
+def attacked() -> dict[str, pd.DataFrame]:
+    """What the shipped attack found in each run, a row for each kind of questions."""
+    return {name: part for name, part in pd.read_csv(shipped_file("proof/attacked.csv")).groupby("run") if name in SEEDS}
+
+
+def of_broken(column: str) -> Callable[[pd.DataFrame], float]:
+    """A measure: a share of the questions that the attack broke in a run, of all kinds together."""
+    return lambda found: (found[column] * found["broken"]).sum() / found["broken"].sum()
+
+
 def claims_of(*names: str) -> list[Claim]:
     """The claims about some sources."""
     return [claim for claim in CLAIMS if claim.of in names]
@@ -92,11 +104,11 @@ def sources() -> dict[str, dict[str, object]]:
     """All that `CLAIMS` speak of, by source."""
     runs = study_runs()
     early = {name: run for name, run in runs.items() if len(run.run.steps) > 1}
-    return {"runs": runs, CHECKPOINTS: early} | {setting: swept(setting) for setting in SWEEPS}
+    return {"runs": runs, CHECKPOINTS: early, ATTACKED: attacked()} | {setting: swept(setting) for setting in SWEEPS}
 
 
 FINAL, ORDER, ATTENTION = "Final accuracy", "Order of learning", "Finding the numbers"
-ADDITION, CAUSES, SWEPT = "Adding them", "Causes", "Sweeps"
+ADDITION, CAUSES, SWEPT, FOR_ALL = "Adding them", "Causes", "Sweeps", "For all problems"
 SPIKE_SETS = ("1-var train", "1-var add-restricted", "2-var train", "2-var add-restricted")
 Row = partial(Claim, seen=KNOWN)
 
@@ -419,5 +431,22 @@ CLAIMS: tuple[Claim, ...] = (
           "gain in exact 2-var accuracy, smallest to largest r",
           gain, 0.1, of="r",
           quote="is required for the model to generalize", where="04_generalisation: How little is enough?"),
+    *(
+        Claim(name, FOR_ALL, "chapter 18", statement, f"share of the broken questions, {measured}",
+              of_broken(column), level, at_most=at_most, of=ATTACKED, seen=("seed-6", "seed-42"),
+              where="18_for_all: Count: ten networks")
+        for name, statement, measured, column, level, at_most in (
+            ("one number repeated", "What breaks a question repeats one number.",
+             "in which one number fills half of the free places or more", "repeated in half", 0.9, False),
+            ("one copy is too few", "It is the copies that break it.",
+             "that are still broken with all copies but one replaced by random numbers", "broken with one copy", 0.3, True),
+            ("not any number", "It is this number.",
+             "that are still broken with another number in all its places", "broken with another number", 0.5, True),
+            ("not any names", "It is these names, too.",
+             "that are still broken with the free names drawn anew", "broken with other names", 0.6, True),
+            ("taken for an operand", "The wrong answer takes the repeated number for an operand.",
+             "in which it is an operand plus the repeated number", "answer takes it", 0.7, False),
+        )
+    ),
 )
 # fmt: on
