@@ -7,11 +7,13 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 import joblib
+import numpy as np
 import pandas as pd
 import pytest
 import torch
+from enumerated import GOOD
 from recipes import __main__ as command
-from recipes import attacked, beginnings, branches, repaired, rounds, runs, starts
+from recipes import attacked, beginnings, branches, certified, repaired, rounds, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
@@ -26,6 +28,9 @@ from assign_add_lib.measures import accuracies
 from assign_add_lib.model import Weights
 from assign_add_lib.model import run as forward
 from assign_add_lib.proof import attack
+from assign_add_lib.proof.bounds import Tables
+from assign_add_lib.proof.certificate import sample
+from assign_add_lib.proof.everywhere import NUMBER, leads, shares
 from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.systems import SYSTEMS
 from assign_add_lib.task import STUDY, Problem, Split
@@ -228,6 +233,33 @@ def test_a_repair_measured_again():
     assert again == pytest.approx({name: float(shipped[name]) for name in again}, abs=1e-3)
     margins = repaired.found(weights, repaired.MEASURE, repaired.SIZE, ["2-var"])["2-var"]
     assert (margins < 0).double().mean() == pytest.approx(float(shipped["broken 2-var"]), abs=0.05)
+
+
+def test_rungs_of_the_ladder_lead_up_and_look_at_what_they_say():
+    rows = list(certified.rungs(Tables(GOOD), [(1, 2), (0, 0)], (1, 2, 1)))
+    assert [(row["rung"], row["most"], row["layouts"], row["of"]) for row in rows] == [
+        ("anything", 2, 5, 5),
+        ("tables", 2, 5, 5),
+        *(("sums", most, seen, of) for most, seen, of in ((0, 1, 1), (1, 3, 4), (2, 4, 5))),
+        *(("sums, cut in 2", most, seen, of) for most, seen, of in ((1, 3, 4), (2, 4, 5))),
+    ]
+    assert (rows[0]["leads"] < rows[1]["leads"]).all() and all((rows[1]["leads"] < row["leads"] + 0.01).all() for row in rows[1:])
+    assert all((row["leads"] > 0).all() and row["seconds"] >= 0 for row in rows[1:])
+
+
+def test_a_rung_of_the_shipped_ladder_again():
+    ladder = pd.read_csv(shipped_file("proof/ladder.csv"))
+    assert [*ladder["run"].unique()] == ["by hand", "seed-42", "seed-8"] and ladder["lead"].notna().all()
+    weights = load_run("seed-42").weights()
+    tables, rows = Tables(weights), ladder.query("run == 'seed-42'").set_index(["rung", "most"])
+    pairs = sample(STUDY, 4)
+    assert [*zip(rows.loc[("tables", 6), "left"], rows.loc[("tables", 6), "right"])] == pairs
+    found = leads(tables, shares(tables, NUMBER, NUMBER), pairs)
+    np.testing.assert_allclose(rows.loc[("tables", 6), "lead"], found, atol=0.01)
+    found = certified.in_layout(tables, (), range(STUDY.n_numbers), 1, pairs)
+    np.testing.assert_allclose(rows.loc[("sums", 0), "lead"], found, atol=0.003)
+    for _, each in ladder[ladder["found"].notna()].iterrows():
+        assert each["lead"] <= each["found"] + 1e-3 or each["layouts"] < each["of"]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from functools import partial
 from .attacked import table as attacked
 from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
+from .certified import ladder
 from .measured import (
     causal,
     companion,
@@ -222,6 +223,7 @@ TABLE = [
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
     Recipe("attacked", ["data/proof/attacked.csv", "data/proof/found.csv.bz2"], ["runs"], 9, [attacked]),
     Recipe("repaired", ["data/proof/repaired.csv"], ["runs"], 14, [repaired]),
+    Recipe("proof-ladder", ["data/proof/ladder.csv"], ["runs"], 12, [ladder]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
     Recipe("laboratory-let-go", ["data/laboratory-let-go.csv"], ["laboratory-runs"], 5, [of_let_go]),

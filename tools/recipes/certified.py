@@ -1,0 +1,107 @@
+"""Chapter 18: how far bounds reach that use more and more of the mechanism."""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from assign_add_lib import Task, Weights, handmade, load_run
+from assign_add_lib.proof import attack as at
+from assign_add_lib.proof.attack import Questions
+from assign_add_lib.proof.bounds import Question, Tables, margins, neurons
+from assign_add_lib.proof.certificate import Pair, order_of, sample, written
+from assign_add_lib.proof.checker import BOXES, boxes
+from assign_add_lib.proof.contexts import Layout, layouts
+from assign_add_lib.proof.everywhere import NUMBER, Shares, leads, shares
+
+from .recipe import ROOT, Files, once, text_of
+
+FOLDER = ROOT / "runs/certified"
+SEED = 41
+FEW = (1, 11, 6, 3, 1, 2, 1)  # layouts of 0, 1, ... assignments that the ladder looks at
+
+
+def below(bound: float) -> float:
+    """A bound as a table has it, rounded down."""
+    bound = written(bound)
+    return -math.inf if bound is None else bound
+
+
+def network(name: str) -> Weights:
+    """A run's weights, or those written by hand."""
+    return handmade.weights() if name == "by hand" else load_run(name).weights()
+
+
+def plain(task: Task, pairs: Sequence[Pair]) -> Questions:
+    """Plain sums as an attack asks for them."""
+    return Questions(torch.full((len(pairs), 2), task.n_variables), torch.tensor(pairs))
+
+
+def in_layout(tables: Tables, starts: Layout, order: Sequence[int], cut: int, pairs: Sequence[Pair]) -> np.ndarray:
+    """The least leads (pair) of plain sums in a layout, over all its boxes, whether or not one proves nothing."""
+    found = np.full(len(pairs), np.inf)
+    for box in boxes(tables.task, starts, order, cut):
+        ready = neurons(tables, box)
+        for index, (left, right) in enumerate(pairs):
+            lead = margins(Question.of(tables, box, left, right), (left + right) % tables.task.n_numbers, ready).min()
+            found[index] = min(found[index], lead)
+    return found
+
+
+def some_layouts(task: Task, few: Sequence[int] = FEW) -> list[list[Layout]]:
+    """So many layouts of 0, 1, ... assignments, drawn at random."""
+    rng, all_ = np.random.default_rng(SEED), list(layouts(task))
+    by_size = [[starts for starts in all_ if len(starts) == n] for n in range(len(few))]
+    return [sorted(these[place] for place in rng.permutation(len(these))[:n]) for these, n in zip(by_size, few)]
+
+
+def rungs(tables: Tables, pairs: Sequence[Pair], few: Sequence[int] = FEW) -> Iterator[dict]:
+    """The rungs of the ladder: what each proves of plain sums (`leads`) in contexts of at most so many assignments, in seconds.
+
+    Of sums over choices the seconds are those of all layouts, by what the ones that are looked at take.
+    """
+    task, order, whole = tables.task, order_of(tables), len(list(layouts(tables.task)))
+    for rung in ("anything", "tables"):
+        start = time.process_time()
+        found = leads(tables, Shares.any() if rung == "anything" else shares(tables, NUMBER, NUMBER), pairs)
+        seconds = time.process_time() - start
+        yield {"rung": rung, "most": task.slots, "layouts": whole, "of": whole, "leads": found, "seconds": seconds}
+    for cut, rung in ((1, "sums"), (2, "sums, cut in 2"), (4, "sums, cut in 4")):
+        least, seen, of, seconds = np.full(len(pairs), np.inf), 0, 0, 0.0
+        for n, some in enumerate(some_layouts(task, few)):
+            if cut**n > BOXES or cut > task.n_numbers:
+                break
+            many, start = len(list(layouts(task, n))) - of, time.process_time()
+            for starts in some:
+                least = np.minimum(least, in_layout(tables, starts, order, cut, pairs))
+            seconds += (time.process_time() - start) * many / len(some)
+            seen, of = seen + len(some), of + many
+            if n or cut == 1:
+                yield {"rung": rung, "most": n, "layouts": seen, "of": of, "leads": least, "seconds": seconds}
+
+
+def climbed(name: str, pairs: Sequence[Pair], few: Sequence[int] = FEW) -> pd.DataFrame:
+    """The rows of a network: a row for each rung, most assignments and plain sum."""
+    weights, rows, first = network(name), [], None
+    with torch.inference_mode():
+        found = at.attack(weights, plain(weights.task, pairs), starts=2).margins.tolist()
+    for rung in rungs(Tables(weights), pairs, few):
+        first = first or rung["seconds"]
+        for (left, right), lead, worst in zip(pairs, rung["leads"], found):
+            row = {"run": name, "left": left, "right": right} | {each: rung[each] for each in ("rung", "most", "layouts", "of")}
+            row |= {"lead": below(lead), "cost": float(f"{rung['seconds'] / first:.0e}")}
+            rows.append(row | {"found": round(worst, 3) if rung["most"] == weights.task.slots else math.nan})
+    return pd.DataFrame(rows)
+
+
+def ladder(folder: Path = FOLDER) -> Files:
+    """Four plain sums in the network by hand and two runs, by bounds that use more and more of the mechanism."""
+    rows = []
+    for name in ("by hand", "seed-42", "seed-8"):
+        pairs = sample(network(name).task, 4)  # 21+22 comes first
+        rows.append(once(folder / f"ladder-{name.replace(' ', '-')}.csv", lambda name=name, pairs=pairs: climbed(name, pairs)))
+    return {"data/proof/ladder.csv": text_of(pd.concat(rows), digits=None)}
