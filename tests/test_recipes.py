@@ -30,6 +30,7 @@ from assign_add_lib.model import run as forward
 from assign_add_lib.proof import attack
 from assign_add_lib.proof.bounds import Tables
 from assign_add_lib.proof.certificate import sample
+from assign_add_lib.proof.contexts import problems
 from assign_add_lib.proof.everywhere import NUMBER, leads, shares
 from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.systems import SYSTEMS
@@ -260,6 +261,20 @@ def test_a_rung_of_the_shipped_ladder_again():
     np.testing.assert_allclose(rows.loc[("sums", 0), "lead"], found, atol=0.003)
     for _, each in ladder[ladder["found"].notna()].iterrows():
         assert each["lead"] <= each["found"] + 1e-3 or each["layouts"] < each["of"]
+
+
+def test_the_network_by_hand_is_proved_right_on_every_problem():
+    table = pd.read_csv(shipped_file("proof/by-hand.csv"), dtype={"problems": object}).set_index("kind")
+    assert [int(each) for each in table["problems"]] == [problems(STUDY, kind) for kind in table.index]
+    assert sum(map(int, table["problems"])) == 124_270_395_889_734_022_153 and (table["lead"] > 16).all()
+    tables = Tables(certified.network("by hand"))
+    read, shipped = shares(tables, NUMBER, NUMBER), table.loc["0-var"]
+    assert (*read.few, *(-each for each in read.many), -read.others) >= (
+        *shipped[["few left", "few right"]],
+        *-shipped[["many left", "many right"]],
+        -shipped["others"],
+    )
+    assert min(leads(tables, read, [(0, each) for each in range(STUDY.n_numbers)])) >= shipped["lead"]
 
 
 @pytest.fixture

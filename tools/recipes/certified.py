@@ -15,8 +15,9 @@ from assign_add_lib.proof.attack import Questions
 from assign_add_lib.proof.bounds import Question, Tables, margins, neurons
 from assign_add_lib.proof.certificate import Pair, order_of, sample, written
 from assign_add_lib.proof.checker import BOXES, boxes
-from assign_add_lib.proof.contexts import Layout, layouts
-from assign_add_lib.proof.everywhere import NUMBER, Shares, leads, shares
+from assign_add_lib.proof.contexts import Layout, layouts, problems
+from assign_add_lib.proof.everywhere import NUMBER, Shares, leads, least_lead, shares
+from assign_add_lib.task import KINDS
 
 from .recipe import ROOT, Files, once, text_of
 
@@ -105,3 +106,15 @@ def ladder(folder: Path = FOLDER) -> Files:
         pairs = sample(network(name).task, 4)  # 21+22 comes first
         rows.append(once(folder / f"ladder-{name.replace(' ', '-')}.csv", lambda name=name, pairs=pairs: climbed(name, pairs)))
     return {"data/proof/ladder.csv": text_of(pd.concat(rows), digits=None)}
+
+
+def by_hand() -> Files:
+    """The least lead of the network written by hand over all problems of each kind, and the shares that layer 2 reads there."""
+    weights, rows = handmade.weights(), []
+    for kind in KINDS:
+        found, read = least_lead(Tables(weights), [kind])
+        row = {"kind": kind, "problems": problems(weights.task, kind), "lead": below(found.min())}
+        row |= {f"few {side}": math.floor(1e9 * each) / 1e9 for side, each in zip(("left", "right"), read.few)}
+        row |= {f"many {side}": math.ceil(1e9 * each) / 1e9 for side, each in zip(("left", "right"), read.many)}
+        rows.append(row | {"others": math.ceil(1e9 * read.others) / 1e9})
+    return {"data/proof/by-hand.csv": text_of(pd.DataFrame(rows), digits=None)}
