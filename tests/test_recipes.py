@@ -1,17 +1,21 @@
 """Recipes: every shipped file is made by one of them, from runs that their command lines train; what is made is kept whole."""
 
 import io
+import json
+import math
 import shlex
 import shutil
 from fnmatch import fnmatchcase
 from functools import partial
 
 import joblib
+import numpy as np
 import pandas as pd
 import pytest
 import torch
+from enumerated import GOOD, TASK, planted
 from recipes import __main__ as command
-from recipes import attacked, beginnings, branches, controls, repaired, rounds, runs, starts
+from recipes import attacked, beginnings, branches, certified, controls, repaired, rounds, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
@@ -26,6 +30,12 @@ from assign_add_lib.measures import accuracies
 from assign_add_lib.model import Weights
 from assign_add_lib.model import run as forward
 from assign_add_lib.proof import attack
+from assign_add_lib.proof.bounds import Tables
+from assign_add_lib.proof.certificate import sample
+from assign_add_lib.proof.checker import check_question, fingerprint
+from assign_add_lib.proof.checker import least_leads as bounded
+from assign_add_lib.proof.contexts import layouts, problems
+from assign_add_lib.proof.everywhere import NUMBER, leads, shares
 from assign_add_lib.sampling import evaluation_sets, training_population
 from assign_add_lib.systems import SYSTEMS
 from assign_add_lib.task import STUDY, Problem, Split
@@ -276,6 +286,81 @@ def test_a_repair_measured_again():
     assert again == pytest.approx({name: float(shipped[name]) for name in again}, abs=1e-3)
     margins = repaired.found(weights, repaired.MEASURE, repaired.SIZE, ["2-var"])["2-var"]
     assert (margins < 0).double().mean() == pytest.approx(float(shipped["broken 2-var"]), abs=0.05)
+
+
+def test_the_worst_of_two_is_a_context_of_two_and_worse_than_one():
+    one = certified.written_out(TASK, {}, 1)
+    found = certified.worst_of_two(planted(), (0, 2), one[0])
+    assert (found >= TASK.first_variable).sum() == 2 and found[1] == 4
+    assert certified.tried(planted(), found[None], (0, 2), 2) < 0
+
+
+def test_rungs_of_the_ladder_lead_up_and_look_at_what_they_say():
+    rows = list(certified.rungs(Tables(GOOD), [(1, 2), (0, 0)], (1, 2, 1)))
+    assert [(row["rung"], row["most"], row["layouts"], row["of"]) for row in rows] == [
+        ("anything", 2, 5, 5),
+        ("tables", 2, 5, 5),
+        *(("sums", most, seen, of) for most, seen, of in ((0, 1, 1), (1, 3, 4), (2, 4, 5))),
+        *(("sums, cut in 2", most, seen, of) for most, seen, of in ((1, 3, 4), (2, 4, 5))),
+    ]
+    assert (rows[0]["leads"] < rows[1]["leads"]).all() and all((rows[1]["leads"] < row["leads"] + 0.01).all() for row in rows[1:])
+    assert all((row["leads"] > 0).all() and row["seconds"] >= 0 for row in rows[1:])
+
+
+def test_a_rung_of_the_shipped_ladder_again():
+    ladder = pd.read_csv(shipped_file("proof/ladder.csv"))
+    assert [*ladder["run"].unique()] == ["by hand", "seed-42", "seed-8"] and ladder["lead"].notna().all()
+    weights = load_run("seed-42").weights()
+    tables, rows = Tables(weights), ladder.query("run == 'seed-42'").set_index(["rung", "most"])
+    pairs = sample(STUDY, 4)
+    assert [*zip(rows.loc[("tables", 6), "left"], rows.loc[("tables", 6), "right"])] == pairs
+    found = leads(tables, shares(tables, NUMBER, NUMBER), pairs)
+    np.testing.assert_allclose(rows.loc[("tables", 6), "lead"], found, atol=0.01)
+    found = certified.in_layout(tables, (), range(STUDY.n_numbers), 1, pairs)
+    np.testing.assert_allclose(rows.loc[("sums", 0), "lead"], found, atol=0.003)
+    for _, each in ladder[ladder["found"].notna()].iterrows():
+        assert each["lead"] <= each["found"] + 1e-3 or each["layouts"] < each["of"]
+
+
+def test_the_network_by_hand_is_proved_right_on_every_problem():
+    table = pd.read_csv(shipped_file("proof/by-hand.csv"), dtype={"problems": object}).set_index("kind")
+    assert [int(each) for each in table["problems"]] == [problems(STUDY, kind) for kind in table.index]
+    assert sum(map(int, table["problems"])) == 124_270_395_889_734_022_153 and (table["lead"] > 16).all()
+    tables = Tables(certified.network("by hand"))
+    read, shipped = shares(tables, NUMBER, NUMBER), table.loc["0-var"]
+    assert (*read.few, *(-each for each in read.many), -read.others) >= (
+        *shipped[["few left", "few right"]],
+        *-shipped[["many left", "many right"]],
+        -shipped["others"],
+    )
+    assert min(leads(tables, read, [(0, each) for each in range(STUDY.n_numbers)])) >= shipped["lead"]
+
+
+def test_the_shipped_certificate_says_what_the_table_says_and_some_of_it_is_checked():
+    given, table = json.loads(shipped_file("proof/seed-42.json").read_text()), pd.read_csv(shipped_file("proof/certified.csv"))
+    weights, rows = load_run("seed-42").weights(), table.query("run == 'seed-42'")
+    assert given["weights"] == fingerprint(weights) and given["layouts"] == [[*each] for each in layouts(STUDY, 2)]
+    asked = {(each["left"], each["right"]): each for each in given["questions"]}
+    assert [*zip(rows["left"], rows["right"])] == sample(STUDY, len(rows)) and asked.keys() == {*sample(STUDY, len(rows))}
+    where, tables = [tuple(each) for each in given["layouts"]], Tables(weights)
+    for _, row in rows.iterrows():
+        each = asked[row["left"], row["right"]]
+        check_question(STUDY, where, each)
+        assert (each["most"], sum(cut > 1 for cut in each["cut"])) == (row["most"], row["cut"])
+        assert min(each["bounds"], default=math.nan) == pytest.approx(row["lead"], nan_ok=True)
+    first = [asked[pair] for pair in sample(STUDY, 2)]
+    for place in (0, 7, 30):
+        found = bounded(tables, where[place], given["order"], first[0]["cut"][place], first[:1])
+        assert found.min() == pytest.approx(first[0]["bounds"][place], abs=0.003)
+
+
+def test_no_lead_that_is_proved_of_a_plain_sum_is_above_one_that_is_found():
+    table = pd.read_csv(shipped_file("proof/certified.csv"))
+    assert (table["found two"] <= table["exact one"]).all()
+    for most, column in ((1, "exact one"), (2, "found two")):
+        proved = table[table["most"] == most]
+        assert (proved["lead"] <= proved[column]).all()
+    assert (table["exact one"] > 0)[table["most"] >= 1].all() and (table["found two"] > 0)[table["most"] == 2].all()
 
 
 @pytest.fixture
