@@ -186,8 +186,9 @@ def attack(
     The first start takes names in the order of `names_by_score`, the others are random; every one first tries each number
     repeated under all names that are not asked for, unless `together` is false.  A descent ends where no neighbour is worse,
     or after so many sweeps.
-    The same call gives the same problems on one machine.
+    The same call gives the same problems on one machine.  ValueError for other than two layers of one head.
     """
+    weights = weights.of_one_head(2)
     task, generator = weights.task, torch.Generator().manual_seed(seed)
     answers, size = questions.numbers.sum(1) % task.n_numbers, len(questions.asked)
     tried, ends, problems = torch.ones(starts, size, dtype=torch.long), [], []

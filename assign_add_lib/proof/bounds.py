@@ -28,8 +28,7 @@ class Tables:
 
     @np.errstate(all="ignore")  # what overflows has an infinite radius
     def __init__(self, weights: Weights):
-        if weights.W_Q.dim() != 3 or weights.n_layers != 2:
-            raise ValueError("bounds are for networks of two layers of one head")
+        weights = weights.of_one_head(2)
         self.task: Task = weights.task
         w = {name: tensor.detach().double().numpy() for name, tensor in weights.tensors().items()}
         root = math.sqrt(w["W_Q"].shape[-1])
