@@ -132,6 +132,25 @@ def test_without_the_move_of_many_numbers_all_else_is_tried():
     assert share_of_worst(weights, questions, starts=16, together=False) == 1
 
 
+@torch.no_grad()
+def test_no_number_stands_twice_where_all_must_differ():
+    """The worst of all contexts without a repeated number, as enumeration has it; and a network of one head may have its axis."""
+    task, gaps = TINY[2], []
+    weights = random_weights(task, 8, 8, 16)
+    for kind in KINDS:
+        questions = draw_questions(task, kind, 4, 0)
+        found = attack(weights, questions, starts=16, different=True)
+        heads = {name: getattr(weights, name)[:, None] for name in ("W_Q", "W_K", "W_V", "W_O")}
+        assert torch.equal(attack(weights.replace(**heads), questions, starts=16, different=True).tokens, found.tokens)
+        for row, (asked, numbers) in enumerate(zip(questions.asked, questions.numbers)):
+            every = torch.tensor([*contexts(task, (asked, numbers))])
+            free = task.assigned_numbers(every).scatter(1, task.value_positions(every), False)
+            once = torch.tensor([len(set(each[where].tolist())) == int(where.sum()) for each, where in zip(every, free)])
+            answers = (numbers.sum() % task.n_numbers).expand(int(once.sum()))
+            gaps.append((found.margins[row] - margin_of(weights, every[once], answers).min()).item())
+    assert min(gaps) > -1e-4 and sum(gap < 1e-4 for gap in gaps) >= 14, gaps  # of 16: it may end where no single change helps
+
+
 def test_bad_questions_and_a_world_with_too_many_layouts_are_refused():
     with pytest.raises(ValueError, match="there is no kind 3-var; the kinds are 0-var, "):
         draw_questions(Task(), "3-var", 1)

@@ -178,15 +178,27 @@ def neighbours(task: Task, contexts: Contexts, questions: Questions, respect: in
     return Contexts(*(each.expand(*exist.shape, *each.shape[2:]) for each in spread)), exist
 
 
+def differ(task: Task, contexts: Contexts, questions: Questions) -> Tensor:
+    """Whether no two assignments that are not asked for hold the same number, (batch,)."""
+    free = (layouts(task)[contexts.layout] < task.room) & ~is_asked(task, contexts, questions)
+    beside = contexts.values + (task.n_numbers + torch.arange(task.slots)) * ~free  # what does not count is like nothing else
+    return (beside.sort(1).values.diff(dim=1) > 0).all(1)
+
+
 def attack(
-    weights: Weights, questions: Questions, seed: int = 0, starts: int = 4, sweeps: int = 12, together: bool = True
+    weights: Weights,
+    questions: Questions,
+    seed: int = 0,
+    starts: int = 4,
+    sweeps: int = 12,
+    together: bool = True,
+    different: bool = False,
 ) -> Found:
     """The worst problem found for each question: exact coordinate descent, in one respect after the other, from some starts.
 
     The first start takes names in the order of `names_by_score`, the others are random; every one first tries each number
-    repeated under all names that are not asked for, unless `together` is false.  A descent ends where no neighbour is worse,
-    or after so many sweeps.
-    The same call gives the same problems on one machine.  ValueError for other than two layers of one head.
+    repeated under all names that are not asked for, unless `together` is false.  With `different`, no number may stand twice
+    beside a question.  A descent ends where no neighbour is worse, or after so many sweeps.  The same call gives the same problems on one machine.  ValueError for other than two layers of one head.
     """
     weights = weights.of_one_head(2)
     task, generator = weights.task, torch.Generator().manual_seed(seed)
@@ -194,6 +206,9 @@ def attack(
     tried, ends, problems = torch.ones(starts, size, dtype=torch.long), [], []
     for start in range(starts):
         contexts = draw_contexts(task, questions, generator, None if start else names_by_score(weights, questions))
+        if different:
+            values = torch.rand(size, task.n_numbers, generator=generator).argsort(1)[:, : task.slots]
+            contexts = contexts._replace(values=torch.where(is_asked(task, contexts, questions), contexts.values, values))
         here = margin_of(weights, tokens_of(task, contexts, questions), answers)
         rows = torch.arange(size)  # of questions whose descent goes on
         for _ in range(sweeps):
@@ -202,6 +217,9 @@ def attack(
                 mine = questions.at(rows)
                 found, exist = neighbours(task, contexts.at(rows), mine, respect)
                 of, which = exist.nonzero(as_tuple=True)
+                if different:
+                    exist = exist.index_put((of, which), differ(task, found.at(of, which), mine.at(of)))
+                    of, which = exist.nonzero(as_tuple=True)
                 values = torch.full(exist.shape, torch.inf, dtype=here.dtype)
                 tokens = tokens_of(task, found.at(of, which), mine.at(of))
                 values[of, which] = margin_of(weights, tokens, answers[rows[of]])

@@ -10,8 +10,9 @@ MISTAKES = [
     ("least_mixture", lambda low, high, value: (high * value).min() / high.sum(), "trying all ends gives"),
     ("least_mixture", lambda low, high, value: None, "returns nothing"),
     ("worst", ("min(found) >= found[0]", "min(found) >= found[0] - 3"), "has"),  # stops too early
+    ("worst", lambda text, margins: "i=33, e=33, l=33, g=33, f=33, k=13, k+24=?", "the largest step"),
     ("worst", ("letter not in (problem.left, problem.right)", "True"), "asks for something else"),
-    ("worst", ("range(59)", "range(30)"), "has"),
+    ("worst", ("range(59)}", "range(30)}"), "has"),
     ("worst", lambda text, margins: text, "has"),
     ("worst", lambda text, margins: "33", "no problem"),
     ("worst", lambda text, margins: "a=1, 10+23=?", "other letters"),

@@ -20,6 +20,7 @@ from assign_add_lib.proof.certificate import Pair, certify_run, order_of, sample
 from assign_add_lib.proof.checker import BOXES, boxes
 from assign_add_lib.proof.contexts import Layout, layouts, problems
 from assign_add_lib.proof.everywhere import NUMBER, Shares, leads, least_lead, shares
+from assign_add_lib.proof.repair import sharpened
 from assign_add_lib.task import KINDS
 from assign_add_lib.training import shipped_runs
 
@@ -28,6 +29,8 @@ from .recipe import ROOT, Files, once, text_of
 FOLDER = ROOT / "runs/certified"
 SEED = 41
 PAIRS, MOST = 24, 2  # plain sums of a run that are certified, and up to how many assignments
+BOXED = [((5,), False), ((3, 7), False), ((0, 2, 4), True)]  # where assignments start, and whether only crowds are tried
+FACTORS = (1.25, 2, 3)  # of layer 2's scores
 FEW = (1, 11, 6, 3, 1, 2, 1)  # layouts of 0, 1, ... assignments that the ladder looks at
 
 
@@ -194,3 +197,34 @@ def certified(*chosen: str, folder: Path = FOLDER) -> Files:
     table = pd.concat([rows[name] for name in shipped_runs()])
     made = {"data/proof/certified.csv": text_of(table, digits=None)}
     return made | {"data/proof/seed-42.json": (folder / "seed-42.json").read_bytes()}
+
+
+def all_in(task: Task, starts: Layout, crowds: bool = False) -> Tensor:
+    """All contexts (context, room) whose assignments start there, or all in which one number is repeated."""
+    variables = torch.tensor([*permutations(range(task.n_variables), len(starts))])
+    numbers = torch.arange(task.n_numbers)
+    numbers = (
+        numbers[:, None].expand(-1, len(starts))
+        if crowds
+        else torch.cartesian_prod(*[numbers] * len(starts)).view(-1, len(starts))
+    )
+    found = torch.full((len(variables), len(numbers), task.room), task.pad)
+    for place, start in enumerate(starts):
+        found[..., start] = task.first_variable + variables[:, None, place]
+        found[..., start + 1] = numbers[None, :, place]
+    return found.flatten(0, 1)
+
+
+def boxed(pair: Pair = (10, 23), where: Sequence[tuple[Layout, bool]] = BOXED) -> Files:
+    """The bounds of a plain sum in some boxes of seed 42, beside the least margin of all their problems, or of all crowds."""
+    weights = load_run("seed-42").weights()
+    tables, rows = Tables(weights), []
+    for starts, crowds in where:
+        each = all_in(weights.task, starts, crowds)
+        row = {"starts": " ".join(map(str, starts)), "tried": len(each), "of": "crowds" if crowds else "all"}
+        row |= {"bound": below(in_layout(tables, starts, order_of(tables), 1, [pair])[0])}
+        row |= {f"times {factor}": below(in_layout(Tables(sharpened(weights, (1, factor))), starts, order_of(tables), 1, [pair])[0])
+                for factor in FACTORS}  # fmt: skip
+        found = tried(weights.to(torch.float64), each, pair, sum(pair) % weights.task.n_numbers).min().item()
+        rows.append(row | {"found": round(found, 3)})
+    return {"data/proof/boxes.csv": text_of(pd.DataFrame(rows), digits=None)}

@@ -54,9 +54,10 @@ def without_context(tokens: Tensor) -> Tensor:
 
 
 def searched(weights: Weights, questions: Questions, margins: Tensor) -> dict[str, float]:
-    """What a search breaks of the first few questions that never sets many numbers at once, beside the one that does."""
+    """What searches break of the first few questions that never set many numbers at once, or no number twice."""
     few = torch.arange(FEW)
     found = at.attack(weights, questions.at(few), starts=STARTS, together=False)
+    varied = at.attack(weights, questions.at(few), starts=STARTS, different=True).margins
     wrong = found.margins < 0
     free, _, copies = repeated(weights.task, found.tokens[wrong])
     share = copies.sum(1) / free.sum(1)
@@ -67,6 +68,7 @@ def searched(weights: Weights, questions: Questions, margins: Tensor) -> dict[st
         "copies one by one": share.mean().item(),
         "lead of few": margins[few].mean().item(),
         "lead one by one": found.margins.mean().item(),
+        "broken by different": (varied < 0).double().mean().item(),
     }
 
 
