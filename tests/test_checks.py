@@ -92,7 +92,7 @@ WAYS = {
     "threefold": everywhere(lambda number: 3 * number),
 }
 CARELESS = {"one more", "threefold", "first for all"}
-NO_NUMBERS = "turned breaks separated smaller_network soon shared own_world".split()
+NO_NUMBERS = "turned breaks separated smaller_network soon shared own_world worst between".split()
 SLOW = ["few_examples"]  # tried in lists, and with one more
 STILL_RIGHT = {  # a scale or a constant is free, or a step is within tolerance
     "one more": ["phase_starts", "points", "features", "likely"],

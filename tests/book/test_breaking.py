@@ -117,7 +117,9 @@ def test_a_find_is_kept_comes_back_and_is_cleared(browser, moving):
 
 
 def test_at_most_twenty_are_kept_the_worst_first_and_what_is_spoilt_is_left(browser, moving):
-    old = [{"run": "seed-42", "problem": f"a={n}, 1+2=?", "said": 4, "right": 3, "margin": -0.1 * (n + 1)} for n in range(20)][::-1]
+    old = [{"run": "seed-42", "problem": f"a={n}, 1+2=?", "said": 4, "right": 3, "margin": -0.1 * (n + 1)} for n in range(20)][
+        ::-1
+    ]
     fresh(browser, moving, json.dumps({"tries": 30, "found": 20, "worst": -2, "finds": old}))
     assert len(finds(browser)) == 20
     ask(browser, WRONG)

@@ -1,11 +1,22 @@
 """Answers to the exercises of chapter 18: mistakes, with words of what their check must say."""
 
-NAMES = {"report": lambda *_: None}
+import torch
+
+from assign_add_lib import Problem, handmade
+from assign_add_lib.proof import attack as at
+
+NAMES = {"report": lambda *_: None, "torch": torch, "Problem": Problem, "handmade": handmade, "at": at}
 TEXT = "c=56, d=56, e=56, a=56, f=56, b=56, 10+23=?"
 
+
+def mixture(weights, value):
+    """What = reads."""
+    return (weights * value).sum() / weights.sum()
+
+
 MISTAKES = [
-    ("least_mixture", ("value < value[:, None], high, low", "value < 0, high, low"), "not whether it is below 0"),
-    ("least_mixture", ("high, low)  #", "low, high)  #"), "trying all ends gives"),
+    ("least_mixture", lambda low, high, value: mixture(torch.where(value < 0, high, low), value), "not whether it is below 0"),
+    ("least_mixture", ("high, low)", "low, high)"), "trying all ends gives"),
     ("least_mixture", lambda low, high, value: ((low + high) * value).sum() / (low + high).sum(), "the middle of each weight"),
     ("least_mixture", lambda low, high, value: (high * value).min() / high.sum(), "trying all ends gives"),
     ("least_mixture", lambda low, high, value: None, "returns nothing"),
@@ -30,8 +41,6 @@ def all_corners(low, high, value):
     """Every end, where there are few; else the level."""
     from itertools import product
 
-    import torch
-
     if len(value) > 12:
         return min(float((w * value).sum() / w.sum()) for w in (torch.where(value < level, high, low) for level in value))
     return min(float((w * value).sum() / w.sum()) for w in map(torch.stack, product(*zip(low, high))))
@@ -39,8 +48,6 @@ def all_corners(low, high, value):
 
 def by_iteration(low, high, value):
     """The level that is its own mean."""
-    import torch
-
     mean = value.max()
     for _ in range(200):
         w = torch.where(value < mean, high, low)
