@@ -198,7 +198,8 @@ def attack(
 
     The first start takes names in the order of `names_by_score`, the others are random; every one first tries each number
     repeated under all names that are not asked for, unless `together` is false.  With `different`, no number may stand twice
-    beside a question.  A descent ends where no neighbour is worse, or after so many sweeps.  The same call gives the same problems on one machine.  ValueError for other than two layers of one head.
+    beside a question.  A descent ends where no neighbour is worse, or after so many sweeps.  The same call gives the same
+    problems on one machine.  ValueError for other than two layers of one head.
     """
     weights = weights.of_one_head(2)
     task, generator = weights.task, torch.Generator().manual_seed(seed)

@@ -32,8 +32,9 @@ def break_it(
     problem = Problem.parse(problem) if isinstance(problem, str) else problem
     question, drawn, found = broken_question(run, problem.kind)
     alt = (
-        f"Margins of {question} on {run.name.replace('-', ' ')}: in {len(drawn)} random contexts they go from {drawn.min():.1f} to "
-        f"{drawn.max():.1f}, all above zero, so all are right. A search found a context where the margin is {found:.1f}."
+        f"Margins of {question} on {run.name.replace('-', ' ')}: in {len(drawn)} random contexts they go from "
+        f"{drawn.min():.1f} to {drawn.max():.1f}, all above zero, so all are right. "
+        f"A search found a context where the margin is {found:.1f}."
     )
     still = figures.context_margins(drawn, found, question)
     return explorable("break-it", still, alt, caption, run, also=others, runs=[each.name for each in runs], problem=problem)
