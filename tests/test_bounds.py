@@ -281,7 +281,7 @@ def test_scores_beyond_all_measure_leave_no_bound_and_no_warning(factor):
 
 def test_a_network_of_other_layers_or_heads_is_refused():
     weights = by_hand()
-    with pytest.raises(ValueError, match="two layers of one head"):
+    with pytest.raises(ValueError, match="this asks for 2 layers of one head"):
         Tables(weights.replace(**{name: getattr(weights, name)[:1] for name in ("W_Q", "W_K", "W_V", "W_O")}))
-    with pytest.raises(ValueError, match="two layers of one head"):
+    with pytest.raises(ValueError, match="this asks for 2 layers of one head"):
         Tables(weights.replace(**{name: getattr(weights, name)[:, None] for name in ("W_Q", "W_K", "W_V", "W_O")}))

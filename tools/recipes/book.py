@@ -6,7 +6,7 @@ from functools import partial
 from .attacked import table as attacked
 from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
-from .certified import boxed, by_hand, certified, ladder
+from .certified import boxed, by_hand, certified, ladder, one_sum
 from .controls import table as controls
 from .measured import (
     causal,
@@ -226,7 +226,7 @@ TABLE = [
     Recipe("controls", ["data/proof/controls.csv"], ["runs"], 2, [controls]),
     Recipe("repaired", ["data/proof/repaired.csv"], ["runs"], 14, [repaired]),
     Recipe("proof-ladder", ["data/proof/ladder.csv"], ["runs"], 12, [ladder]),
-    Recipe("proof-boxes", ["data/proof/boxes.csv"], ["runs"], 1, [boxed]),
+    Recipe("proof-boxes", ["data/proof/boxes.csv", "data/proof/one-sum.csv"], ["runs"], 2, [boxed, one_sum]),
     Recipe("proof-by-hand", ["data/proof/by-hand.csv"], [], 2, [by_hand]),
     Recipe("certified", ["data/proof/certified.csv", "data/proof/seed-42.json"], ["runs"], 35, [certified], parts=True),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),

@@ -16,7 +16,7 @@ from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.proof import attack as at
 from assign_add_lib.proof.attack import Questions
 from assign_add_lib.proof.bounds import Question, Tables, margins, neurons
-from assign_add_lib.proof.certificate import Pair, certify_run, order_of, sample, written
+from assign_add_lib.proof.certificate import Pair, certify_run, order_of, prove, sample, written
 from assign_add_lib.proof.checker import BOXES, boxes
 from assign_add_lib.proof.contexts import Layout, layouts, problems
 from assign_add_lib.proof.everywhere import NUMBER, Shares, leads, least_lead, shares
@@ -228,3 +228,23 @@ def boxed(pair: Pair = (10, 23), where: Sequence[tuple[Layout, bool]] = BOXED) -
         found = tried(weights.to(torch.float64), each, pair, sum(pair) % weights.task.n_numbers).min().item()
         rows.append(row | {"found": round(found, 3)})
     return {"data/proof/boxes.csv": text_of(pd.DataFrame(rows), digits=None)}
+
+
+@torch.inference_mode()
+def one_sum(pair: Pair = (10, 23)) -> Files:
+    """What bounds that use more and more prove of a plain sum, by hand and in seed 42, beside the worst that is found."""
+    rows = []
+    for name in ("by hand", "seed-42"):
+        weights = network(name)
+        tables, answer = Tables(weights), sum(pair) % weights.task.n_numbers
+        asked = prove(weights, list(layouts(weights.task, MOST)), [pair])[0]
+        row = {"run": name, "left": pair[0], "right": pair[1], "anything": below(leads(tables, Shares.any(), [pair])[0])}
+        row |= {"tables": below(leads(tables, shares(tables, NUMBER, NUMBER), [pair])[0])}
+        row |= {"perfect": below(leads(tables, Shares((0.5, 0.5), (0.5, 0.5), 0.0), [pair])[0])}
+        row |= {"most": asked["most"], "together": min(asked["bounds"])}
+        contexts, double = torch.cat([written_out(weights.task, {}, others) for others in (0, 1)]), weights.to(torch.float64)
+        one = tried(double, contexts, pair, answer)
+        two = worst_of_two(weights, pair, contexts[1 + one[1:].argmin()])
+        row["found two"] = round(min(tried(double, two[None], pair, answer).item(), one.min().item()), 3)
+        rows.append(row | {"found": round(at.attack(weights, plain(weights.task, [pair])).margins.item(), 3)})
+    return {"data/proof/one-sum.csv": text_of(pd.DataFrame(rows), digits=None)}
