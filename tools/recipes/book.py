@@ -7,6 +7,7 @@ from .attacked import table as attacked
 from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .certified import by_hand, certified, ladder
+from .looked_up import look_ups
 from .measured import (
     causal,
     companion,
@@ -225,6 +226,7 @@ TABLE = [
     Recipe("repaired", ["data/proof/repaired.csv"], ["runs"], 14, [repaired]),
     Recipe("proof-ladder", ["data/proof/ladder.csv"], ["runs"], 12, [ladder]),
     Recipe("proof-by-hand", ["data/proof/by-hand.csv"], [], 2, [by_hand]),
+    Recipe("proof-look-ups", ["data/proof/lookups.csv"], ["runs"], 22, [look_ups]),
     Recipe("certified", ["data/proof/certified.csv", "data/proof/seed-42.json"], ["runs"], 35, [certified], parts=True),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
