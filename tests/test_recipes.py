@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from enumerated import GOOD, TASK, planted
+from enumerated import GOOD, TASK, by_hand, every_context, least_leads, planted
+from enumerated import asked as problems_of
 from recipes import __main__ as command
-from recipes import attacked, beginnings, branches, certified, controls, repaired, rounds, runs, starts
+from recipes import attacked, beginnings, branches, certified, controls, looked_up, repaired, rounds, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
@@ -288,8 +289,36 @@ def test_a_repair_measured_again():
     assert (margins < 0).double().mean() == pytest.approx(float(shipped["broken 2-var"]), abs=0.05)
 
 
+def holding(asked, others):
+    """All contexts of a tiny world that assign these numbers to these names, and so many others."""
+    found = every_context(TASK)
+    found = found[(found >= TASK.first_variable).sum(1) == len(asked) + others]
+    for name, number in asked.items():
+        found = found[((found[:, :-1] == TASK.first_variable + name) & (found[:, 1:] == number)).any(1)]
+    return found
+
+
+@pytest.mark.parametrize("asked", [{}, {1: 3}, {0: 2, 2: 1}], ids=str)
+def test_what_is_tried_and_proved_of_look_ups_holds_in_every_context(asked):
+    """Of the network by hand, and of one that looks out for the number 4 at position 1."""
+    operands, numbers = [TASK.first_variable + name for name in asked] + [0, 2], [*asked.values(), 0, 2]
+    wrong = []
+    operands, answer = operands[:2], sum(numbers[:2]) % TASK.n_numbers
+    for others in (0, 1):
+        where = certified.sized(TASK, len(asked) + others)
+        contexts = certified.written_out(TASK, asked, where)
+        assert sorted(contexts.tolist()) == sorted(holding(asked, others).tolist())
+        for weights in (by_hand(), planted()):
+            truth = np.delete(least_leads(weights, problems_of(contexts, TASK, *operands), answer), answer).min()
+            assert certified.tried(weights, contexts, operands, answer).min() == pytest.approx(truth, abs=1e-4)
+            bound = looked_up.proved(Tables(weights), operands, answer, asked, where)
+            assert bound <= truth + 1e-9 if truth > 0 else bound < 0
+            wrong.append(bound < 0)
+    assert wrong[::2] == [False, False] and wrong[3]
+
+
 def test_the_worst_of_two_is_a_context_of_two_and_worse_than_one():
-    one = certified.written_out(TASK, {}, 1)
+    one = certified.written_out(TASK, {}, [(2,)])
     found = certified.worst_of_two(planted(), (0, 2), one[0])
     assert (found >= TASK.first_variable).sum() == 2 and found[1] == 4
     assert certified.tried(planted(), found[None], (0, 2), 2) < 0
@@ -334,6 +363,27 @@ def test_the_network_by_hand_is_proved_right_on_every_problem():
         -shipped["others"],
     )
     assert min(leads(tables, read, [(0, each) for each in range(STUDY.n_numbers)])) >= shipped["lead"]
+
+
+@torch.inference_mode()
+def test_look_ups_proved_again():
+    table = pd.read_csv(shipped_file("proof/lookups.csv"))
+    assert (table["most"] <= table["tried"]).all() and table["most"].min() >= -1
+    for others in (0, 1):
+        assert (table[f"lead {others}"].notna() == (table["most"] >= others)).all()
+        assert (table[f"lead {others}"].dropna() > 0).all()
+    done = table["lead 1"].notna()
+    assert (table["lead 1"] <= table["exact one"])[done].all()
+    row = table.query("run == 'seed-42' and kind == '1-var left'").iloc[0]
+    problem = Problem.parse(row["question"])
+    weights, ((name, number),) = load_run("seed-42").weights(), problem.assignments
+    asked, operands = {STUDY.token(name) - STUDY.first_variable: number}, (STUDY.token(problem.left), STUDY.token(problem.right))
+    alone = looked_up.proved(Tables(weights), operands, problem.answer, asked, certified.sized(STUDY, 1))
+    assert alone == pytest.approx(row["lead 0"], abs=0.003)
+    contexts = certified.written_out(STUDY, asked, layouts_of_two := certified.sized(STUDY, 2))
+    assert len(contexts) == 2 * len(layouts_of_two) * 11 * 59
+    leads = certified.tried(weights, contexts, operands, problem.answer)
+    assert min(leads.min(), row["lead 0"]) == pytest.approx(row["exact one"], abs=0.01)
 
 
 def test_the_shipped_certificate_says_what_the_table_says_and_some_of_it_is_checked():

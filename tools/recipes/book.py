@@ -8,6 +8,7 @@ from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .certified import boxed, by_hand, certified, ladder, one_sum
 from .controls import table as controls
+from .looked_up import look_ups
 from .measured import (
     causal,
     companion,
@@ -228,6 +229,7 @@ TABLE = [
     Recipe("proof-ladder", ["data/proof/ladder.csv"], ["runs"], 12, [ladder]),
     Recipe("proof-boxes", ["data/proof/boxes.csv", "data/proof/one-sum.csv"], ["runs"], 2, [boxed, one_sum]),
     Recipe("proof-by-hand", ["data/proof/by-hand.csv"], [], 2, [by_hand]),
+    Recipe("proof-look-ups", ["data/proof/lookups.csv"], ["runs"], 22, [look_ups]),
     Recipe("certified", ["data/proof/certified.csv", "data/proof/seed-42.json"], ["runs"], 35, [certified], parts=True),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from assign_add_lib.training import shipped_runs
 from .recipe import ROOT, Files, once, text_of
 
 FOLDER = ROOT / "runs/certified"
-SEED = 41
+SEED = 41  # of the layouts
 PAIRS, MOST = 24, 2  # plain sums of a run that are certified, and up to how many assignments
 BOXED = [((5,), False), ((3, 7), False), ((0, 2, 4), True)]  # where assignments start, and whether only crowds are tried
 FACTORS = (1.25, 2, 3)  # of layer 2's scores
@@ -128,16 +128,20 @@ def by_hand() -> Files:
     return {"data/proof/by-hand.csv": text_of(pd.DataFrame(rows), digits=None)}
 
 
-def written_out(task: Task, asked: Mapping[int, int], others: int = 0) -> Tensor:
-    """All contexts (context, room) that assign these numbers to these variables, and 0 or 1 others beside them."""
+def sized(task: Task, n: int) -> list[Layout]:
+    """All layouts of just so many assignments."""
+    return [starts for starts in layouts(task, n) if len(starts) == n]
+
+
+def written_out(task: Task, asked: Mapping[int, int], where: Iterable[Layout]) -> Tensor:
+    """All contexts (context, room) of layouts that assign these numbers to these variables, and at most one other beside them."""
     free = [variable for variable in range(task.n_variables) if variable not in asked]
-    other = torch.cartesian_prod(torch.tensor(free), torch.arange(task.n_numbers)) if others else torch.zeros(1, 2).long()
-    found = []
-    for starts in (each for each in layouts(task, len(asked) + others) if len(each) == len(asked) + others):
+    other, found = torch.cartesian_prod(torch.tensor(free), torch.arange(task.n_numbers)), []
+    for starts in where:
+        some = other if len(starts) > len(asked) else other[:1]
         for order in permutations(starts):
-            context = torch.full((len(other), task.room), task.pad)
-            given = [torch.tensor(each).expand(len(other), 2) for each in asked.items()] + [other] * others
-            for start, each in zip(order, given):
+            context = torch.full((len(some), task.room), task.pad)
+            for start, each in zip(order, [*(torch.tensor(each).expand(len(some), 2) for each in asked.items()), some]):
                 context[:, start], context[:, start + 1] = task.first_variable + each[:, 0], each[:, 1]
             found.append(context)
     return torch.cat(found)
@@ -161,7 +165,7 @@ def worst_of_two(weights: Weights, pair: Pair, first: Tensor) -> Tensor:
         places = (worst >= task.first_variable).nonzero()[:, 0]
         named = {int(worst[place]) - task.first_variable: int(worst[place + 1]) for place in places}
         one = {variable: number for variable, number in named.items() if variable not in one}
-        found = tried(weights, contexts := written_out(task, one, 1), pair, answer)
+        found = tried(weights, contexts := written_out(task, one, sized(task, 2)), pair, answer)
         if not found.min() < least:
             return worst
         least, worst = found.min(), contexts[found.argmin()]
@@ -175,7 +179,7 @@ def compared(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     asked = certify_run(name, folder / f"{name}.json", PAIRS, MOST, progress=False)
     pairs, rows = [(each["left"], each["right"]) for each in asked], []
     found = at.attack(weights, plain(weights.task, pairs), starts=2).margins.tolist()
-    contexts = torch.cat([written_out(weights.task, {}, others) for others in (0, 1)])
+    contexts = written_out(weights.task, {}, layouts(weights.task, 1))
     double = weights.to(torch.float64)
     for pair, each, worst in zip(pairs, asked, found):
         leads = tried(double, contexts, pair, each["answer"])
