@@ -30,7 +30,7 @@ def break_it(
     refuse_others(*runs)
     run, *others = runs
     problem = Problem.parse(problem) if isinstance(problem, str) else problem
-    question, drawn, found = broken_question(run, problem.kind)
+    question, drawn, found = broken_question(run, problem)
     alt = (
         f"Margins of {question} on {run.name.replace('-', ' ')}: in {len(drawn)} random contexts they go from "
         f"{drawn.min():.1f} to {drawn.max():.1f}, all above zero, so all are right. "
@@ -40,21 +40,28 @@ def break_it(
     return explorable("break-it", still, alt, caption, run, also=others, runs=[each.name for each in runs], problem=problem)
 
 
-def broken_question(run: Run, kind: str) -> tuple[str, Tensor, float]:
-    """Of the questions of a kind that are right in all random contexts, the one that the shipped search broke most.
+def broken_question(run: Run, problem: Problem) -> tuple[str, Tensor, float]:
+    """A question that is right in all random contexts and that the shipped search broke: this one, or of its kind the worst.
 
     In words, with the margins (contexts,) of random contexts, and that of the one found.  ValueError where there is none.
     """
     table, weights = pd.read_csv(shipped_file("proof/found.csv.bz2")), run.weights().to(torch.double)
-    broken = table[(table["run"] == run.name) & (table["kind"] == kind) & (table["margin"] < 0)]
-    for row in broken.sort_values("margin").itertuples():
-        found = Problem.from_tokens(torch.tensor([*map(int, row.tokens.split())]), run.task)
+    broken = table[(table["run"] == run.name) & (table["kind"] == problem.kind) & (table["margin"] < 0)]
+    tokens = [torch.tensor([*map(int, row.split())]) for row in broken["tokens"]]
+    rows = [(Problem.from_tokens(each, run.task), margin) for each, margin in zip(tokens, broken["margin"])]
+
+    def asks(each: Problem) -> tuple:
+        return each.left, each.right, each.values
+
+    for found, margin in sorted(rows, key=lambda row: (asks(row[0]) != asks(problem), row[1])):
         drawn = random_margins(weights, found)
         if drawn.min() > 0:
             asked = (each for each in found.assignments if each[0] in (found.left, found.right))
             where = " and ".join(f"{letter} = {number}" for letter, number in asked)
-            return f"{found.left} + {found.right}{' with ' * bool(where)}{where}", drawn, row.margin
-    raise ValueError(f"on {run.name}, the search broke no question of the kind {kind} that is right in all random contexts")
+            return f"{found.left} + {found.right}{' with ' * bool(where)}{where}", drawn, margin
+    raise ValueError(
+        f"on {run.name}, the search broke no question of the kind {problem.kind} that is right in all random contexts"
+    )
 
 
 @torch.no_grad()
