@@ -6,7 +6,7 @@ from functools import partial
 from .attacked import table as attacked
 from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
-from .certified import boxed, by_hand, certified, ladder, one_sum
+from .certified import boxed, by_hand, certified, ladder, one_sum, sharp
 from .controls import table as controls
 from .looked_up import look_ups
 from .measured import (
@@ -231,6 +231,7 @@ TABLE = [
     Recipe("proof-by-hand", ["data/proof/by-hand.csv"], [], 2, [by_hand]),
     Recipe("proof-look-ups", ["data/proof/lookups.csv"], ["runs"], 22, [look_ups]),
     Recipe("certified", ["data/proof/certified.csv", "data/proof/seed-42.json"], ["runs"], 35, [certified], parts=True),
+    Recipe("proof-sharp", ["data/proof/sharp-42.json"], ["runs"], 50, [sharp]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),
     Recipe("laboratory-let-go", ["data/laboratory-let-go.csv"], ["laboratory-runs"], 5, [of_let_go]),
