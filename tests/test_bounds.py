@@ -284,4 +284,6 @@ def test_a_network_of_other_layers_or_heads_is_refused():
     with pytest.raises(ValueError, match="this asks for 2 layers of one head"):
         Tables(weights.replace(**{name: getattr(weights, name)[:1] for name in ("W_Q", "W_K", "W_V", "W_O")}))
     with pytest.raises(ValueError, match="this asks for 2 layers of one head"):
-        Tables(weights.replace(**{name: getattr(weights, name)[:, None] for name in ("W_Q", "W_K", "W_V", "W_O")}))
+        Tables(
+            weights.replace(**{name: getattr(weights, name)[:, None].repeat(1, 2, 1, 1) for name in ("W_Q", "W_K", "W_V", "W_O")})
+        )

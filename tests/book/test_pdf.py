@@ -76,7 +76,7 @@ def test_book_prints_with_its_contents_and_outline(tmp_path):
         assert len(printed.pages) > 10
         titles = [entry.title for entry in outline.root]
     assert titles[:-2] == ["Contents", "Assign and Add", "5. Attention"] and titles[-1] == "Answers and solutions"
-    assert titles[-2] == "18. " + (ROOT / "chapters/18_for_all.md").read_text("utf-8").partition("\n# ")[2].partition("\n")[0]
+    assert titles[-2] == "17. " + (ROOT / "chapters/17_laboratory.md").read_text("utf-8").partition("\n# ")[2].partition("\n")[0]
     numbers = pdf.numbers_of(tmp_path / "book.pdf")
     begins = [numbers[pdf.squeezed(title)] for title in titles]
     assert begins[0] == 1 and begins == sorted(set(begins))
