@@ -101,3 +101,12 @@ def test_one_wrong_problem_is_never_certified(problems):
     truth = least_leads(weights, problems).min(0)
     lead, _ = everywhere.least_lead(Tables(weights))
     assert (lead <= truth).all()
+
+
+def test_waves_prove_no_more_than_tables_and_as_much_where_there_is_nothing_else():
+    tables, plain = Tables(handmade.weights()), (everywhere.NUMBER, everywhere.NUMBER)
+    read, pairs = everywhere.shares(tables, *plain), [(10, 23), (0, 0)]
+    exact = everywhere.leads(tables, read, pairs)
+    turns = everywhere.leads(tables, read, pairs, waves=handmade.FREQUENCIES)
+    fewer = everywhere.leads(tables, read, pairs, waves=handmade.FREQUENCIES[1:])
+    assert (turns <= exact).all() and np.allclose(turns, exact, atol=1e-3) and (fewer < exact - 1).all()

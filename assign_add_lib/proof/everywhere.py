@@ -4,7 +4,7 @@ Every position may hold any token that can stand there, whatever stands beside i
 after layer 1, of all scores of layer 2, of the shares that it reads, and of the neurons; nothing is bounded together.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import product
 from typing import NamedTuple
@@ -128,10 +128,17 @@ def forms(task: Task, kind: str) -> Iterator[Pair]:
     }[kind]
 
 
-def leads(tables: Tables, read: Shares, pairs: Iterable[Pair], asked: Iterable[Pair] = ((NUMBER, NUMBER),)) -> np.ndarray:
+def leads(
+    tables: Tables,
+    read: Shares,
+    pairs: Iterable[Pair],
+    asked: Iterable[Pair] = ((NUMBER, NUMBER),),
+    waves: Sequence[int] | None = None,
+) -> np.ndarray:
     """The least lead of the right answer for pairs of numbers, (pair), where layer 2 reads these shares, whatever layer 1 does.
 
-    `asked` are the forms of questions.
+    `asked` are the forms of questions.  With `waves`, of a number no more is used than its waves of these frequencies, and one
+    bound on all that they leave.
     """
     task, pairs, asked = tables.task, list(pairs), set(asked)
     N = task.n_numbers
@@ -140,12 +147,12 @@ def leads(tables: Tables, read: Shares, pairs: Iterable[Pair], asked: Iterable[P
         + [*range(1, task.room)] * any(form[side] != NUMBER for form in asked)
         for side, position in enumerate((task.left, task.right))
     ]
-    inputs = _Parts.of(tables, ball(np.concatenate([tables.W_in, -tables.W_in], 1)), sides)
+    inputs = _Parts.of(tables, ball(np.concatenate([tables.W_in, -tables.W_in], 1)), sides, waves)
     found = []
     for start in range(0, len(pairs), N):
         some = pairs[start : start + N]
         below = [lines(tables, (x + y) % N, *_range(inputs.least(read, x, y))) for x, y in some]
-        parts = _Parts.of(tables, join([functions for functions, _ in below]), sides)
+        parts = _Parts.of(tables, join([functions for functions, _ in below]), sides, waves)
         for index, ((x, y), (_, constant)) in enumerate(zip(some, below)):
             lead = (ball(parts.at(slice(index * N, (index + 1) * N)).least(read, x, y)) + constant).lower()
             found.append(np.delete(lead, (x + y) % N).min())
@@ -166,6 +173,13 @@ def _range(least_of_both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return least_of_both[:half], -least_of_both[half:]
 
 
+def _waved(values: np.ndarray, waves: Sequence[int]) -> np.ndarray:
+    """What lies below values (function, N): their waves of these frequencies, their mean, and the least of what is left."""
+    kept = np.isin(np.arange(values.shape[1] // 2 + 1), [0, *waves])
+    wave = np.fft.irfft(np.fft.rfft(values) * kept, values.shape[1])
+    return np.minimum(wave + (values - wave).min(1, keepdims=True), values)
+
+
 class _Parts(NamedTuple):
     """The least that functions take from each part of what the MLP reads."""
 
@@ -175,11 +189,13 @@ class _Parts(NamedTuple):
     other: np.ndarray  # (function) any other key
 
     @classmethod
-    def of(cls, tables: Tables, functions: Ball, sides: list[list[int]]) -> "_Parts":
+    def of(cls, tables: Tables, functions: Ball, sides: list[list[int]], waves: Sequence[int] | None = None) -> "_Parts":
         """Of functions (d_model, function); `sides` are the positions where each number may stand."""
         values = Values.of(tables, functions)
         own, moved = values.own.lower(), values.moved.lower().min((1, 2))  # layer 1 moves a mixture of places
         first, second = ((ball(own[:, side, : tables.task.n_numbers].min(1)) + moved[:, None]).lower() for side in sides)
+        if waves is not None:
+            first, second = (_waved(each, waves) for each in (first, second))
         always = (values.reader + values.direct.lower().min((1, 2))).lower()
         return cls(always, first, second, (ball(own.min((1, 2))) + moved).lower())
 

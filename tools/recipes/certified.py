@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from assign_add_lib import Task, Weights, handmade, load_run
+from assign_add_lib.analysis.fourier import key_frequencies, number_table
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.proof import attack as at
 from assign_add_lib.proof.attack import Questions
@@ -252,7 +253,10 @@ def one_sum(pair: Pair = (10, 23)) -> Files:
         asked = prove(weights, list(layouts(weights.task, MOST)), [pair])[0]
         row = {"run": name, "left": pair[0], "right": pair[1], "anything": below(leads(tables, Shares.any(), [pair])[0])}
         row |= {"tables": below(leads(tables, shares(tables, NUMBER, NUMBER), [pair])[0])}
-        row |= {"perfect": below(leads(tables, Shares((0.5, 0.5), (0.5, 0.5), 0.0), [pair])[0])}
+        waves, perfect = key_frequencies(number_table(weights)), Shares((0.5, 0.5), (0.5, 0.5), 0.0)
+        row |= {"waves": below(leads(tables, shares(tables, NUMBER, NUMBER), [pair], waves=waves)[0])}
+        row |= {"perfect": below(leads(tables, perfect, [pair])[0])}
+        row |= {"perfect waves": below(leads(tables, perfect, [pair], waves=waves)[0]), "frequencies": len(waves)}
         row |= {"most": asked["most"], "together": min(asked["bounds"])}
         contexts, double = torch.cat([written_out(weights.task, {}, others) for others in (0, 1)]), weights.to(torch.float64)
         one = tried(double, contexts, pair, answer)
