@@ -351,6 +351,23 @@ def test_a_rung_of_the_shipped_ladder_again():
         assert each["lead"] <= each["found"] + 1e-3 or each["layouts"] < each["of"]
 
 
+def test_bounds_of_one_sum_lie_below_what_is_found_in_a_tiny_world(monkeypatch):
+    monkeypatch.setattr(certified, "network", lambda name: GOOD)
+    table = pd.read_csv(io.StringIO(certified.one_sum((1, 2))["data/proof/one-sum.csv"])).set_index("run")
+    assert [*table.index] == ["by hand", "seed-42"] and (table["most"] == 2).all()
+    bounds = table[["anything", "tables", "waves", "together"]]
+    assert (bounds.max(axis=1) <= table["found"] + 1e-3).all() and (table["found"] <= table["found two"] + 1e-3).all()
+    assert (table["anything"] < table["waves"]).all() and (table["waves"] <= table["tables"]).all()
+
+
+@pytest.mark.parametrize("starts", [(1,), (0, 2)])
+def test_all_contexts_of_a_box_are_tried(starts):
+    contexts = certified.all_in(TASK, starts).tolist()
+    assert sorted(contexts) == sorted(every_context(TASK, frozenset(starts)).tolist())
+    crowds = {each for each in map(tuple, contexts) if len({each[start + 1] for start in starts}) == 1}
+    assert {tuple(each) for each in certified.all_in(TASK, starts, crowds=True).tolist()} == crowds
+
+
 def test_the_network_by_hand_is_proved_right_on_every_problem():
     table = pd.read_csv(shipped_file("proof/by-hand.csv"), dtype={"problems": object}).set_index("kind")
     assert [int(each) for each in table["problems"]] == [problems(STUDY, kind) for kind in table.index]

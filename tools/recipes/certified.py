@@ -258,7 +258,7 @@ def one_sum(pair: Pair = (10, 23)) -> Files:
         row |= {"perfect": below(leads(tables, perfect, [pair])[0])}
         row |= {"perfect waves": below(leads(tables, perfect, [pair], waves=waves)[0]), "frequencies": len(waves)}
         row |= {"most": asked["most"], "together": min(asked["bounds"])}
-        contexts, double = torch.cat([written_out(weights.task, {}, others) for others in (0, 1)]), weights.to(torch.float64)
+        contexts, double = written_out(weights.task, {}, layouts(weights.task, 1)), weights.to(torch.float64)
         one = tried(double, contexts, pair, answer)
         two = worst_of_two(weights, pair, contexts[1 + one[1:].argmin()])
         row["found two"] = round(min(tried(double, two[None], pair, answer).item(), one.min().item()), 3)
