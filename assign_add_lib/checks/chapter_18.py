@@ -117,11 +117,11 @@ def worst(answer) -> str:
     return f"from {START!r} it ends at {found!r}, with a margin of {_margins([found])[0]:.2f}"
 
 
-QUESTION = (10, 23)
+QUESTION = (21, 22)
 
 
 def between(answer) -> str:
-    """Exercise 18.3: `answer()` is a factor where 10+23 is proved, a smaller one where it is wrong, and in which problem."""
+    """Exercise 18.3: `answer()` is a factor where 21+22 is proved, a smaller one where it is wrong, and in which problem."""
     given = answer()
     expect(isinstance(given, list | tuple) and len(given) == 3, "it must return three things: a factor, another, and a text")
     proved, broken, text = as_number(given[0]), as_number(given[1]), str(given[2])
@@ -130,7 +130,7 @@ def between(answer) -> str:
         problem = Problem.parse(text)
     except ValueError as error:
         raise Wrong(f"{text!r} is no problem: {error}") from None
-    expect((problem.left, problem.right) == QUESTION, f"{text!r} does not ask for 10+23")
+    expect((problem.left, problem.right) == QUESTION, f"{text!r} does not ask for 21+22")
     answered = last_logits(sharpened(handmade.weights(), (1, broken)), problem.tokens()[None]).argmax().item()
     expect(answered != sum(QUESTION), f"at {broken:g}, {text!r} is answered right, with {answered}")
     tables = Tables(sharpened(handmade.weights(), (1, proved)))

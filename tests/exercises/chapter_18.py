@@ -6,7 +6,7 @@ from assign_add_lib import Problem, handmade
 from assign_add_lib.proof import attack as at
 
 NAMES = {"report": lambda *_: None, "torch": torch, "Problem": Problem, "handmade": handmade, "at": at}
-TEXT = "c=56, d=56, e=56, a=56, f=56, b=56, 10+23=?"
+TEXT = "c=46, d=46, e=46, a=46, f=46, b=46, 21+22=?"
 
 
 def mixture(weights, value):
@@ -27,10 +27,10 @@ MISTAKES = [
     ("worst", lambda text, margins: text, "has"),
     ("worst", lambda text, margins: "33", "no problem"),
     ("worst", lambda text, margins: "a=1, 10+23=?", "other letters"),
-    ("between", lambda: (0.22, 0.15), "three things"),
-    ("between", lambda: (0.15, 0.22, TEXT), "0 < broken < proved"),
-    ("between", lambda: (0.22, 0.15, "k=13, k+24=?"), "does not ask for 10+23"),
-    ("between", lambda: (0.22, 0.15, "no"), "is no problem"),
+    ("between", lambda: (0.22, 0.13), "three things"),
+    ("between", lambda: (0.13, 0.22, TEXT), "0 < broken < proved"),
+    ("between", lambda: (0.22, 0.13, "k=13, k+24=?"), "does not ask for 21+22"),
+    ("between", lambda: (0.22, 0.13, "no"), "is no problem"),
     ("between", lambda: (0.23, 0.2, TEXT), "answered right"),
     ("between", lambda: (0.16, 0.1, TEXT), "proves nothing"),
     ("between", lambda: (1, 0.1, TEXT), "within a factor of 2"),
