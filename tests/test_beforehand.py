@@ -629,6 +629,8 @@ DECIDE = {
         "names alike", lambda broken, left, cost: (cost <= 0.03 + 1e-9).sum() >= 9, between(0.9, 1.2)
     ),
     "repair-matches": lambda: in_runs((sides := repaired("matches alike"))[1][0].sum(axis=1) > sides[0][0].sum(axis=1)),
+    "repair-balance": lambda: "not measured yet",
+    "repair-copies": lambda: "not measured yet",
     "repair-trained": trained_on,
     "more-steps": more_steps,
     "right-starts": right_starts,
