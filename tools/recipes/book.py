@@ -224,7 +224,7 @@ TABLE = [
     Recipe("few-examples", ["data/companions/few-examples.csv"], ["train-rules", "rules-runs"], 1, [few_examples]),
     Recipe("numbers-known", ["data/companions/rules-tables/n*"], ["train-rules", "rules-runs"], 1, [numbers_known]),
     Recipe("attacked", ["data/proof/attacked.csv", "data/proof/found.csv.bz2"], ["runs"], 9, [attacked]),
-    Recipe("controls", ["data/proof/controls.csv"], ["runs"], 2, [controls]),
+    Recipe("controls", ["data/proof/controls.csv"], ["runs"], 9, [controls]),
     Recipe("repaired", ["data/proof/repaired.csv"], ["runs"], 16, [repaired]),
     Recipe("proof-ladder", ["data/proof/ladder.csv"], ["runs"], 12, [ladder]),
     Recipe("proof-boxes", ["data/proof/boxes.csv", "data/proof/one-sum.csv"], ["runs"], 2, [boxed, one_sum]),
