@@ -561,6 +561,10 @@ def between(low, high):
     return lambda broken, left, cost: low <= left.to_numpy().sum() / broken.to_numpy().sum() <= high
 
 
+def costs_and_changes_little(repair):
+    return repairs_held(repair, lambda broken, left, cost: (cost <= 0.01 + 1e-9).sum() >= 9, between(0.8, 1.1))
+
+
 def sharper_helps():
     one, two = [f"broken {kind}" for kind in KINDS[:3]], f"broken {KINDS[3]}"
     return repairs_held(
@@ -622,13 +626,13 @@ DECIDE = {
     "attack-rare": rare_contexts,
     "attack-share": share_of_context,
     "repair-sharper": sharper_helps,
-    "repair-numbers": lambda: repairs_held(
-        "numbers alike", lambda broken, left, cost: (cost <= 0.01 + 1e-9).sum() >= 9, between(0.8, 1.1)
-    ),
+    "repair-numbers": lambda: costs_and_changes_little("numbers alike"),
     "repair-names": lambda: repairs_held(
         "names alike", lambda broken, left, cost: (cost <= 0.03 + 1e-9).sum() >= 9, between(0.9, 1.2)
     ),
     "repair-matches": lambda: in_runs((sides := repaired("matches alike"))[1][0].sum(axis=1) > sides[0][0].sum(axis=1)),
+    "repair-balance": lambda: costs_and_changes_little("balanced"),
+    "repair-copies": lambda: costs_and_changes_little("copies alike"),
     "repair-trained": trained_on,
     "more-steps": more_steps,
     "right-starts": right_starts,

@@ -5,6 +5,7 @@ import json
 import math
 import shlex
 import shutil
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 
@@ -265,6 +266,28 @@ def test_controls_of_an_attack_measured_again():
     once_more = controls.searched(weights, questions, margins)
     close = {each: pytest.approx(float(shipped[each]), abs=1 if "lead" in each else 0.07) for each in once_more}
     assert once_more == close
+
+
+@torch.inference_mode()
+def test_blind_search_starts_where_the_attack_does():
+    """Its letters, and its first move, each number in all free places, one problem after the other; and shares measured again."""
+    weights, kind = load_run("seed-42").weights(), "1-var right"
+    questions = attack.draw_questions(STUDY, kind, 4, 5)
+    start = controls.first_start(weights, questions)
+    moves = controls.first_move(weights, questions, start)
+    begins, moved = (attack.tokens_of(STUDY, each, questions) for each in (start, moves))
+    assert torch.equal(begins, attack.attack(weights, questions, starts=1, sweeps=0).tokens)
+    for before, after in zip(begins, moved):
+        problem = Problem.from_tokens(before)
+        tried = [before]
+        for n in range(59):
+            values = tuple((name, m if name == problem.right else n) for name, m in problem.assignments)
+            tried.append(replace(problem, assignments=values).tokens())
+        tried = torch.stack(tried)
+        assert torch.equal(after, tried[attack.margin_of(weights, tried, STUDY.right_answers(tried)).argmin()])
+    shipped, again = shipped_row("proof/controls.csv", run="seed-42", kind=kind), controls.begun("seed-42", kind)
+    ways = [each for each in again if each not in ("run", "kind")]
+    assert {each: again[each] for each in ways} == pytest.approx({each: float(shipped[each]) for each in ways}, abs=0.1)
 
 
 @torch.inference_mode()

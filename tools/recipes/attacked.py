@@ -26,11 +26,14 @@ def networks() -> dict[str, Weights]:
     return {name: load_run(name).weights() for name in shipped_runs()} | {"by hand": handmade.weights()}
 
 
-def blind(weights: Weights, questions: Questions, tries: int, seed: int = SEED) -> Tensor:
-    """The margins (batch,) after so many tries of blind mutation: a random neighbour in a random respect, kept where worse."""
+def blind(weights: Weights, questions: Questions, tries: int, seed: int = SEED, start: Contexts | None = None) -> Tensor:
+    """The margins (batch,) after so many tries of blind mutation: a random neighbour in a random respect, kept where worse.
+
+    From random contexts, or from these.
+    """
     task, generator, rows = weights.task, torch.Generator().manual_seed(seed), torch.arange(len(questions.asked))
     answers = questions.numbers.sum(1) % task.n_numbers
-    here = at.draw_contexts(task, questions, generator)
+    here = start or at.draw_contexts(task, questions, generator)
     margins = at.margin_of(weights, at.tokens_of(task, here, questions), answers)
     respects = [*range(1, task.slots + 1), *range(1, task.slots + 1), *[task.slots + 1, task.slots + 2] * (task.slots // 2)]
     for _ in range(tries - 1):

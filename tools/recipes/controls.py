@@ -1,4 +1,8 @@
-"""Chapter 18: controls of what the attack finds: pairs held out, no context, no repeated number, copies struck or counted."""
+"""Chapter 18: controls of what the attack finds: pairs held out, no context, no repeated number, copies struck or counted, and
+blind search from where it starts."""
+
+from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 import torch
@@ -9,11 +13,11 @@ from assign_add_lib.analysis.interventions import pattern_of, put
 from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.model import Alter, run
 from assign_add_lib.proof import attack as at
-from assign_add_lib.proof.attack import Questions
+from assign_add_lib.proof.attack import Contexts, Questions
 from assign_add_lib.task import KINDS, STUDY, Split
 from assign_add_lib.training import shipped_runs
 
-from .attacked import SEED, SIZE, STARTS, repeated
+from .attacked import SEED, SIZE, STARTS, blind, repeated
 from .recipe import ROOT, Files, once, text_of
 
 FOLDER = ROOT / "runs/controls"
@@ -134,6 +138,41 @@ def dose(weights: Weights, tokens: Tensor, answers: Tensor) -> dict[str, float]:
     return row
 
 
+def first_start(weights: Weights, questions: Questions) -> Contexts:
+    """The contexts from which the attack's first start goes: letters in the order of their scores."""
+    order = at.names_by_score(weights, questions)
+    return at.draw_contexts(weights.task, questions, torch.Generator().manual_seed(0), order)
+
+
+def first_move(weights: Weights, questions: Questions, start: Contexts) -> Contexts:
+    """Contexts after the attack's first move: one number in all free places, the worst, if it is worse than what was there."""
+    task, rows = weights.task, torch.arange(len(questions.asked))
+    answers, found = questions.numbers.sum(1) % task.n_numbers, [start]
+    moves, _ = at.neighbours(task, start, questions, 0)
+    found += [moves.at(rows, torch.full_like(rows, number)) for number in range(task.n_numbers)]
+    leads = torch.stack([at.margin_of(weights, at.tokens_of(task, each, questions), answers) for each in found])
+    return start._replace(values=torch.stack([each.values for each in found])[leads.argmin(0), rows])
+
+
+@torch.inference_mode()
+def begun(name: str, kind: str) -> dict:
+    """What blind search breaks of the first few questions from random contexts, and from the attack's letters and first move.
+
+    With as many problems as the attack tries from its first start.
+    """
+    weights, questions = load_run(name).weights(), at.draw_questions(STUDY, kind, SIZE, SEED).at(torch.arange(FEW))
+    found = at.attack(weights, questions, starts=1)
+    anywhere = at.draw_contexts(STUDY, questions, torch.Generator().manual_seed(SEED))
+    letters = first_start(weights, questions)
+    starts = {"of few": anywhere, "from letters": letters, "from move": first_move(weights, questions, anywhere)}
+    starts["from letters and move"] = first_move(weights, questions, letters)
+    together = Contexts(*map(torch.cat, zip(*starts.values())))
+    many = questions.at(torch.arange(FEW).repeat(len(starts)))
+    margins = blind(weights, many, int(found.tried.double().mean().ceil()), start=together).view(-1, FEW)
+    ways = {"one start of few": found.margins} | {f"blind {way}": each for way, each in zip(starts, margins)}
+    return {"run": name, "kind": kind} | {way: (each < 0).double().mean().item() for way, each in ways.items()}
+
+
 @torch.inference_mode()
 def controlled(name: str, kind: str) -> dict:
     """A row of the table."""
@@ -149,10 +188,15 @@ def controlled(name: str, kind: str) -> dict:
     return row | dose(weights, tokens[wrong], answers)
 
 
+def of_kinds(make: Callable[[str, str], dict], name: str) -> pd.DataFrame:
+    """Some columns of the rows of a run."""
+    return pd.DataFrame([make(name, kind) for kind in KINDS])
+
+
 def table() -> Files:
     """Ten runs, all kinds."""
-    parts = [
-        once(FOLDER / f"{name}.csv", lambda name=name: pd.DataFrame([controlled(name, kind) for kind in KINDS]))
-        for name in shipped_runs()
-    ]
-    return {"data/proof/controls.csv": text_of(pd.concat(parts))}
+    first, more = (
+        pd.concat(once(FOLDER / f"{name}-{make.__name__}.csv", partial(of_kinds, make, name)) for name in shipped_runs())
+        for make in (controlled, begun)
+    )
+    return {"data/proof/controls.csv": text_of(first.merge(more))}

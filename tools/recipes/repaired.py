@@ -1,6 +1,7 @@
 """Chapter 18: what repairs leave broken, and what they cost on the nine evaluation sets."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import torch
@@ -50,12 +51,15 @@ def measured(name: str, repair: str, weights: Weights, factor: float = 1, size: 
 
 
 @torch.inference_mode()
-def repaired(name: str) -> pd.DataFrame:
-    """The rows of a run: as it was trained, and by each repair without training."""
-    weights = load_run(name).weights()
-    factor = chosen_factor(name, weights)
-    rows = [measured(name, "as trained", weights), measured(name, "sharper", sharpened(weights, (1, factor)), factor)]
-    return pd.DataFrame(rows + [measured(name, each, mend(weights)) for each, mend in REPAIRS.items() if "and" not in each])
+def repaired(name: str, repair: str) -> pd.DataFrame:
+    """The row of a run: as it was trained, or by a repair without training."""
+    weights, factor = load_run(name).weights(), 1
+    if repair == "sharper":
+        factor = chosen_factor(name, weights)
+        weights = sharpened(weights, (1, factor))
+    elif repair != "as trained":
+        weights = REPAIRS[repair](weights)
+    return pd.DataFrame([measured(name, repair, weights, factor)])
 
 
 def hardened(name: str, repair: str) -> pd.DataFrame:
@@ -67,7 +71,8 @@ def hardened(name: str, repair: str) -> pd.DataFrame:
 
 def table() -> Files:
     """Ten runs and their repairs without training, three that are trained on."""
-    parts = [once(FOLDER / f"{name}.csv", lambda name=name: repaired(name)) for name in shipped_runs()]
-    for name in ("seed-42", "seed-6", "seed-8"):
-        parts += [once(FOLDER / f"{name}-{each}.csv", lambda n=name, e=each: hardened(n, e)) for each in HARDENED]
+    without = ["as trained", "sharper", *(each for each in REPAIRS if "and" not in each)]
+    rows = [(repaired, name, each) for name in shipped_runs() for each in without]
+    rows += [(hardened, name, each) for name in ("seed-42", "seed-6", "seed-8") for each in HARDENED]
+    parts = [once(FOLDER / f"{name}-{each}.csv", partial(make, name, each)) for make, name, each in rows]
     return {"data/proof/repaired.csv": text_of(pd.concat(parts))}
