@@ -30,7 +30,12 @@ from .recipe import ROOT, Files, once, text_of
 FOLDER = ROOT / "runs/certified"
 SEED = 41  # of the layouts
 PAIRS, MOST = 24, 2  # plain sums of a run that are certified, and up to how many assignments
-BOXED = [((5,), False), ((3, 7), False), ((0, 2, 4), True), ((0, 2, 4, 6), True)]  # where assignments start, and whether only crowds are tried
+BOXED = [
+    ((5,), False),
+    ((3, 7), False),
+    ((0, 2, 4), True),
+    ((0, 2, 4, 6), True),
+]  # where assignments start, and whether only crowds are tried
 FACTORS = (1.25, 2, 3)  # of layer 2's scores
 SHARPEN, SHARP_PAIRS = (1.5, 1.5), 12
 FEW = (1, 11, 6, 3, 1, 2, 1)  # layouts of 0, 1, ... assignments that the ladder looks at
