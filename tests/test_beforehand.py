@@ -585,6 +585,16 @@ def trained_on():
 
 
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
+
+
+def beside_low_letters():
+    """How many of the 20 questions with one variable are proved beside another in either half of the letters."""
+    looked_up = pd.read_csv(shipped_file("proof/lookups.csv")).query("kind != '2-var'")
+    assert len(looked_up) == 20
+    upper, lower = (looked_up[f"lead {half}"].gt(0).sum() for half in ("upper", "lower"))
+    return f"{WORDS[sum([lower >= 8, lower > upper])]} of two"
+
+
 DECIDE = {
     "threshold": threshold,
     "late": late,
@@ -630,6 +640,7 @@ DECIDE = {
     ),
     "repair-matches": lambda: in_runs((sides := repaired("matches alike"))[1][0].sum(axis=1) > sides[0][0].sum(axis=1)),
     "repair-trained": trained_on,
+    "lookups-letters": beside_low_letters,
     "more-steps": more_steps,
     "right-starts": right_starts,
     "right-starts-again": right_starts_again,
