@@ -83,18 +83,18 @@ def _attack_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def certify(args: argparse.Namespace) -> None:
-    """Prove for which plain sums a run is right whatever stands beside them, and write a certificate, or check one."""
+    """Prove for which questions a run is right whatever stands beside them, and write a certificate, or check one."""
     from .proof.certificate import certify_run, check_run
 
     if args.check is not None:
         print(check_run(args.run, args.check, args.jobs, not args.quiet))
         return
-    pairs = args.pairs if args.question is None else [tuple(args.question)]
+    questions = args.pairs if args.question is None else args.question
     settings = {"seed": args.seed, "step": args.step, "jobs": args.jobs, "progress": not args.quiet}
-    found = certify_run(args.run, args.output, pairs, args.most, args.sharpen, **settings)
+    found = certify_run(args.run, args.output, questions, args.most, args.sharpen, **settings)
     for most in range(args.most + 1):
-        proved = sum(asked["most"] >= most for asked in found)
-        print(f"at most {most} assignments: {proved} of {len(found)} plain sums proved")
+        proved = sum(question["most"] >= most for question in found)
+        print(f"beside at most {most} assignments: {proved} of {len(found)} questions proved")
     print(f"written: {args.output}")
 
 
@@ -103,9 +103,11 @@ def _certify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", metavar="FILE", help="recompute all that a certificate of this run says, and nothing else")
     parser.add_argument("--output", default="certificate.json", metavar="FILE", help="where it goes (default certificate.json)")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--pairs", type=int, metavar="N", help="of how many sums, drawn at random (default 16)")
-    which.add_argument("--question", type=int, nargs=2, metavar=("X", "Y"), help="of this one sum")
-    parser.add_argument("--most", type=int, default=2, metavar="K", help="assignments that may stand beside it (default 2)")
+    which.add_argument("--pairs", type=int, metavar="N", help="of how many plain sums, drawn at random (default 16)")
+    words = 'of this question, such as "10+23=?" or "k=0, k+42=?"; may be given several times'
+    which.add_argument("--question", action="append", metavar="TEXT", help=words)
+    words = "assignments that may stand beside those asked for (default 2)"
+    parser.add_argument("--most", type=int, default=2, metavar="K", help=words)
     words = "multiply the scores of layers 1 and 2 before (default 1 1)"
     parser.add_argument("--sharpen", type=float, nargs=2, default=[1.0, 1.0], metavar=("A", "B"), help=words)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="decides which sums (default 0)")

@@ -12,12 +12,12 @@ import torch
 from assign_add_lib import Task, Weights, handmade, last_logits
 from assign_add_lib.handmade import residual_blocks
 from assign_add_lib.proof.bounds import Box, Tables
-from assign_add_lib.proof.certificate import order_of, prove
+from assign_add_lib.proof.certificate import order_of, prove, question_of
 from assign_add_lib.proof.checker import FORM, fingerprint
 from assign_add_lib.proof.contexts import layouts
 
 TASK, SMALL = Task(n_numbers=5, n_variables=3, length=10), Task(n_numbers=3, n_variables=2, length=8)
-SUMS = [(0, 1), (1, 0), (2, 2)]
+SUMS = ["0+1", "1+0", "2+2"]
 
 
 def by_hand(task: Task = TASK) -> Weights:
@@ -25,12 +25,17 @@ def by_hand(task: Task = TASK) -> Weights:
     return handmade.weights((1, 2), task, 32, 16)
 
 
-def planted(task: Task = TASK):
-    """The network by hand, whose `=` also looks out for the number 4, and for position 1: for both it forgets the operands."""
+def planted(task: Task = TASK, token: int = 4, position: int | None = 1):
+    """The network by hand, whose `=` also looks out for a token, by default a number, at a position or anywhere.
+
+    For it `=` forgets the operands.
+    """
     weights, at, spare, strength = by_hand(task), residual_blocks((1, 2), task), 30, 14 * math.sqrt(32)
     W_E, W_Q = weights.W_E.clone(), weights.W_Q.clone()
-    W_E[4, spare] = 1
-    W_Q[1, at["position"].start + task.last, [spare, at["position"].start + 1]] += strength
+    W_E[token, spare] = 1
+    there = spare if position is None else at["position"].start + position
+    for each in (spare, there):
+        W_Q[1, at["position"].start + task.last, each] += strength
     return weights.replace(W_E=W_E, W_Q=W_Q)
 
 
@@ -99,10 +104,15 @@ def boxes(task: Task, rng: np.random.Generator):
 GOOD = by_hand(SMALL)
 
 
+def as_certificate(weights: Weights, where: list, questions: list[dict]) -> str:
+    """A certificate that says this of questions."""
+    head = {"form": FORM, "run": "good", "step": 7, "sharpen": [1.0, 1.0], "weights": fingerprint(weights)}
+    head |= {"task": asdict(weights.task), "layouts": where, "order": order_of(Tables(weights))}
+    return json.dumps(head | {"questions": questions})
+
+
 @cache
 def certificate() -> str:
     """What is proved of three sums of that network, as a checker reads it."""
     where = list(layouts(SMALL))
-    head = {"form": FORM, "run": "good", "step": 7, "sharpen": [1.0, 1.0], "weights": fingerprint(GOOD), "task": asdict(SMALL)}
-    head |= {"layouts": where, "order": order_of(Tables(GOOD))}
-    return json.dumps(head | {"questions": prove(GOOD, where, SUMS)})
+    return as_certificate(GOOD, where, prove(GOOD, where, 2, [question_of(text, SMALL) for text in SUMS]))

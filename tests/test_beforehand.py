@@ -589,6 +589,16 @@ def trained_on():
 
 
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
+
+
+def beside_low_letters():
+    """How many of the 20 questions with one variable are proved beside another in either half of the letters."""
+    looked_up = pd.read_csv(shipped_file("proof/lookups.csv")).query("kind != '2-var'")
+    assert len(looked_up) == 20
+    upper, lower = (looked_up[f"lead {half}"].gt(0).sum() for half in ("upper", "lower"))
+    return f"{WORDS[sum([lower >= 8, lower > upper])]} of two"
+
+
 DECIDE = {
     "threshold": threshold,
     "late": late,
@@ -634,6 +644,7 @@ DECIDE = {
     "repair-balance": lambda: costs_and_changes_little("balanced"),
     "repair-copies": lambda: costs_and_changes_little("copies alike"),
     "repair-trained": trained_on,
+    "lookups-letters": beside_low_letters,
     "more-steps": more_steps,
     "right-starts": right_starts,
     "right-starts-again": right_starts_again,

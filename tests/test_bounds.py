@@ -167,7 +167,7 @@ def test_every_form_lies_around_what_each_context_shows(times):
         key = weights.W_K[1].mT / 4
         scores = held.scores[:, 1, -1] - (query @ weights.W_Q[1] @ key @ held.resid_pre[0, MIDDLE.left])[:, None]
         around(reading.score, scores[:, [MIDDLE.room, MIDDLE.left, MIDDLE.right, MIDDLE.last]].numpy() - np.log(reading.middle))
-        least = question.least(*ready(tables, box, ball(functions)), reading)
+        least = question.least(*ready(tables, box, Values.of(tables, ball(functions))), reading)
         true = (held.mlp_in[:, -1] @ torch.from_numpy(functions)).numpy()
         assert (least <= true.min(0) + ROUNDING).all()
 
@@ -219,7 +219,7 @@ def test_a_function_is_bounded_for_whatever_weights_and_values_may_be(spread, se
     tables, F = Tables(random_weights(task, 16, 16, 32, seed, 0.3)), 6
     box = box_of(task, ((), (1,), (0, 2))[seed % 3], {0: [0], 1: [1]}, {0: [1, 2] if seed % 2 else [1], 1: [0]})
     question = Question.of(tables, box, 1, 2)
-    values, keys = ready(tables, box, ball(rng.standard_normal((16, F))))
+    values, keys = ready(tables, box, Values.of(tables, ball(rng.standard_normal((16, F)))))
     if seed > 3:  # the values of known places are uncertain too, by the weights that bring them
         values = values._replace(moved=values.moved * 20.0)
     reading = question.reading()

@@ -9,11 +9,12 @@ import enumerated
 import numpy as np
 import pytest
 import torch
-from enumerated import GOOD, SMALL, TASK, by_hand, certificate, every_context, inside, planted
+from enumerated import GOOD, SMALL, TASK, as_certificate, by_hand, certificate, every_context, inside, planted
 from small import random_weights
 
 from assign_add_lib.proof import checker
-from assign_add_lib.proof.bounds import Question, Tables, margins, neurons
+from assign_add_lib.proof.bounds import Box, Question, Tables, margins, neurons
+from assign_add_lib.proof.certificate import prove, question_of, sharpened
 from assign_add_lib.proof.checker import check, fingerprint
 from assign_add_lib.proof.contexts import contexts, layouts
 
@@ -103,8 +104,11 @@ DAMAGE = {
     "assignments in words": (question(most="\n"), "is not proved up to"),
     "a nearest in words": (bound(lambda value: "\n", name="nearest"), "for its nearest wrong answer"),
     "true assignments": (question(most=True), "is not proved up to True"),
-    "a number out of range": (question(left=4), "there is no plain sum"),
-    "a number in words": (question(left="a\nb"), "there is no plain sum"),
+    "a number out of range": (question(left=4), r"there is no question 4\+1=1 with \{\}"),
+    "a number in words": (question(left="a\nb"), "does not assign just what it asks for"),
+    "a number that is true": (question(left=False), "there is no question"),
+    "something assigned": (question(asked={"a": 1}), "does not assign just what it asks for"),
+    "nothing said of what is assigned": (lambda given: given["questions"][1].pop("asked"), "is no certificate"),
     "a question twice": (lambda given: given["questions"].append(given["questions"][0]), "stands there twice"),
     "a question without bounds": (lambda given: given["questions"][1].pop("bounds"), "is no certificate"),
     "questions of no kind": (lambda given: given.update(questions=[3]), "is no certificate"),
@@ -122,6 +126,111 @@ def test_a_damaged_certificate_is_refused_in_a_line(name, made):
     with pytest.raises(ValueError, match=words) as caught:
         check(made, GOOD)
     assert "\n" not in str(caught.value) and str(caught.value).startswith(str(made))
+
+
+@pytest.fixture
+def look_up(tmp_path):
+    """A certificate of a look-up beside at most one other, of two look-ups alone and of a plain sum, to be damaged."""
+    where, texts = list(layouts(SMALL)), (("a=1, a+0", 1), ("a=1, b=1, b+a", 0), ("b=2, b+b", 0), ("0+1", 2))
+    said = [prove(GOOD, where, most, [question_of(text, SMALL)])[0] for text, most in texts]
+    (tmp_path / "some.json").write_text(as_certificate(GOOD, where, said))
+    return tmp_path / "some.json"
+
+
+def test_a_certificate_of_all_kinds_says_what_is_proved(look_up):
+    parts = check(look_up, GOOD).split("; ")
+    assert len(parts) == 4 and "it answers 0+1 right" in parts[0] and parts[0].endswith("37 contexts of at most 2 assignments")
+    for part, text, many, most in (
+        (parts[1], "a+0 with a=1", 9, 1),
+        (parts[2], "b+b with b=2", 3, 0),
+        (parts[3], "b+a with b=1, a=1", 2, 0),
+    ):
+        assert part.startswith(f"it answers {text} right by a lead of at least ")
+        assert part.endswith(f"in each of the {many} contexts of what is asked for and at most {most} other assignments")
+
+
+LOOK_UP_DAMAGE = {
+    "a false claim": (lambda each: each["bounds"].__setitem__(2, 40.0), r"a\+0 with a=1 has the bound 40.0 in layout \[2\]"),
+    "a claim beside another": (
+        lambda each: each["bounds"].__setitem__(3, each["bounds"][3] + 1.0),
+        r"has the bound .* \[0, 2\]",
+    ),
+    "another number asked": (lambda each: each.update(asked={"a": 2}), r"a\+0 with a=2 is not 1"),
+    "another number and answer": (lambda each: each.update(asked={"a": 2}, answer=2), "has the bound|nearest"),
+    "another name": (lambda each: each.update(left="b"), "does not assign just what it asks for"),
+    "a name left out": (lambda each: each.update(asked={}), "does not assign just what it asks for"),
+    "a name let in": (lambda each: each["asked"].update(b=1), "does not assign just what it asks for"),
+    "a name of another task": (lambda each: each.update(left="c", asked={"c": 1}), "does not assign just what it asks for"),
+    "no names": (lambda each: each.update(asked=[["a", 1]]), "does not assign just what it asks for|is no certificate"),
+    "a number out of range": (lambda each: each.update(asked={"a": 4}), r"there is no question 'a'\+0=1 with \{'a': 4\}"),
+    "a number in words": (lambda each: each.update(asked={"a": "1"}), "there is no question"),
+    "a true number": (lambda each: each.update(asked={"a": True}), "there is no question"),
+    "more than there is room for": (lambda each: each.update(most=2), "is not proved up to 2 assignments"),
+    "fewer bounds": (lambda each: each["bounds"].pop(), "needs a bound for each of 4 layouts"),
+    "cut where nothing else stands": (lambda each: each["cut"].__setitem__(0, 4), "has numbers cut into 4 parts"),
+    "cut too much": (lambda each: each["cut"].__setitem__(3, 17), "has numbers cut into 17 parts"),
+}
+
+
+@pytest.mark.parametrize("name", LOOK_UP_DAMAGE)
+def test_a_damaged_certificate_of_look_ups_is_refused_in_a_line(name, look_up):
+    damage, words = LOOK_UP_DAMAGE[name]
+    given = json.loads(look_up.read_text())
+    damage(given["questions"][0])
+    look_up.write_text(json.dumps(given))
+    with pytest.raises(ValueError, match=words) as caught:
+        check(look_up, GOOD)
+    assert "\n" not in str(caught.value) and str(caught.value).startswith(str(look_up))
+
+
+def test_a_look_up_said_in_another_order_is_the_same(look_up):
+    given = json.loads(look_up.read_text())
+    two = json.loads(json.dumps(given["questions"][1]))
+    given["questions"].append(two | {"asked": dict(reversed(two["asked"].items()))})
+    look_up.write_text(json.dumps(given))
+    with pytest.raises(ValueError, match="a question stands there twice"):
+        check(look_up, GOOD)
+
+
+BOXES = checker.boxes
+
+
+def forgets_a_place(task, starts, order, cut, asked):
+    """What is asked for never stands first where another stands beside it."""
+    for box in BOXES(task, starts, order, cut, asked):
+        if len(starts) <= len(asked) or box.names[0].sum() > 1:
+            yield box
+
+
+def lets_a_name_in(task, starts, order, cut, asked):
+    """What stands beside may be the asked variable, with another number."""
+    for box in BOXES(task, starts, order, cut, asked):
+        beside_it = (box.names.sum(1) > 1) & (len(starts) > len(asked))
+        yield Box(task, box.starts, box.names | beside_it[:, None], box.numbers)
+
+
+@pytest.mark.parametrize("mistake", [forgets_a_place, lets_a_name_in])
+def test_a_planted_mistake_of_the_boxes_is_caught(mistake, tmp_path, monkeypatch):
+    weights, path = sharpened(by_hand(), (1, 0.3)), tmp_path / "one.json"
+    where, asked = list(layouts(TASK, 2)), [question_of("b=1, b+0", TASK)]
+
+    def made():
+        (said,) = prove(weights, where, 1, asked)
+        path.write_text(as_certificate(weights, where, [said]))
+        return said
+
+    monkeypatch.setattr(checker, "boxes", mistake)
+    wrong = made()
+    if wrong["most"] == 1:
+        monkeypatch.undo()
+        with pytest.raises(ValueError, match=r"b\+0 with b=1 has the bound .* in layout \[0, 2\]"):
+            check(path, weights)
+    monkeypatch.undo()
+    right = made()
+    assert right["most"] == 1 and right["bounds"] != wrong["bounds"] and check(path, weights)
+    monkeypatch.setattr(checker, "boxes", mistake)
+    with pytest.raises(ValueError, match=r"b\+0 with b=1 has the bound .* in layout \[0, 2\]"):
+        check(path, weights)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff", b"[" * 100_000, b'{"form": 1e999}'])

@@ -1,6 +1,7 @@
 """Contexts: all layouts, and how many contexts and problems there are."""
 
 import doctest
+import math
 
 import pytest
 from enumerated import every_context
@@ -22,6 +23,27 @@ def test_layouts_and_counts_are_those_of_all_contexts_one_by_one(task):
     for most in range(task.slots + 2):
         assert sum(len(each) == most for each in starts) == count(task, most)
         assert sum(len(each) <= most for each in starts) == contexts(task, most)
+
+
+@pytest.mark.parametrize("task", TINY, ids=repr)
+@pytest.mark.parametrize("asked", [{}, {1: 2}, {0: 1, 1: 0}], ids=str)
+def test_contexts_that_assign_what_is_asked_for_are_counted(asked, task):
+    found = every_context(task)
+    for name, number in asked.items():
+        found = found[((found[:, :-1] == task.first_variable + name) & (found[:, 1:] == number)).any(1)]
+    sizes = (found >= task.first_variable).sum(1)
+    for most in range(task.slots + 2):
+        assert (sizes == most).sum() == count(task, most, len(asked))
+        assert (sizes <= len(asked) + most).sum() == contexts(task, most, len(asked))
+    assert len(found) == contexts(task, asked=len(asked))
+
+
+def test_contexts_of_a_question_times_the_questions_are_the_problems_of_its_kind():
+    for kind in KINDS:
+        asked = KINDS.index(kind).bit_count()
+        questions = math.perm(STUDY.n_variables, asked) * STUDY.n_numbers**2
+        for most in range(STUDY.slots - asked + 1):
+            assert questions * contexts(STUDY, most, asked) == problems(STUDY, kind, asked + most)
 
 
 @pytest.mark.parametrize("task", TINY[:2], ids=repr)

@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import product
 
 import joblib
 import numpy as np
@@ -22,18 +23,20 @@ from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
 from recipes.uneven import READINGS
+from small import random_weights
 
 from assign_add_lib.__main__ import main
 from assign_add_lib.analysis import delays, uneven
+from assign_add_lib.circuits import OV, QK, last_logits
 from assign_add_lib.engine import cli
 from assign_add_lib.engine.manifest import data_folder, read_manifest, shipped_file
 from assign_add_lib.engine.sweep import grid
 from assign_add_lib.measures import accuracies
 from assign_add_lib.model import Weights
 from assign_add_lib.model import run as forward
-from assign_add_lib.proof import attack
+from assign_add_lib.proof import attack, checker
 from assign_add_lib.proof.bounds import Tables
-from assign_add_lib.proof.certificate import sample
+from assign_add_lib.proof.certificate import question_of, sample
 from assign_add_lib.proof.checker import check_question, fingerprint
 from assign_add_lib.proof.checker import least_leads as bounded
 from assign_add_lib.proof.contexts import layouts, problems
@@ -324,20 +327,74 @@ def holding(asked, others):
 @pytest.mark.parametrize("asked", [{}, {1: 3}, {0: 2, 2: 1}], ids=str)
 def test_what_is_tried_and_proved_of_look_ups_holds_in_every_context(asked):
     """Of the network by hand, and of one that looks out for the number 4 at position 1."""
-    operands, numbers = [TASK.first_variable + name for name in asked] + [0, 2], [*asked.values(), 0, 2]
-    wrong = []
-    operands, answer = operands[:2], sum(numbers[:2]) % TASK.n_numbers
+    names = {TASK.variable_names[name]: number for name, number in asked.items()}
+    operands = [*names, 0, 2][:2]
+    question = question_of(str(Problem(tuple(names.items()), *operands, TASK)), TASK)
+    tokens, answer, wrong = [TASK.token(each) for each in operands], question["answer"], []
     for others in (0, 1):
-        where = certified.sized(TASK, len(asked) + others)
-        contexts = certified.written_out(TASK, asked, where)
+        contexts = certified.written_out(TASK, asked, certified.sized(TASK, len(asked) + others))
         assert sorted(contexts.tolist()) == sorted(holding(asked, others).tolist())
         for weights in (by_hand(), planted()):
-            truth = np.delete(least_leads(weights, problems_of(contexts, TASK, *operands), answer), answer).min()
-            assert certified.tried(weights, contexts, operands, answer).min() == pytest.approx(truth, abs=1e-4)
-            bound = looked_up.proved(Tables(weights), operands, answer, asked, where)
-            assert bound <= truth + 1e-9 if truth > 0 else bound < 0
-            wrong.append(bound < 0)
+            problems = problems_of(contexts, TASK, *tokens)
+            truth = np.delete(least_leads(weights, problems, answer), answer).min()
+            assert certified.tried(weights, contexts, tokens, answer).min() == pytest.approx(truth, abs=1e-4)
+            exact = looked_up.by_letter(weights, question, others)
+            assert exact.min(axis=None) == pytest.approx(truth, abs=1e-9)
+            for place, letter in product(range(len(exact)), exact if others else ()):
+                stand = (problems[:, [*exact.index[place]]] >= TASK.first_variable).all(1)
+                there = stand & (problems == TASK.token(letter)).any(1)
+                least = np.delete(least_leads(weights, problems[there], answer), answer).min()
+                assert exact[letter].iloc[place] == pytest.approx(least, abs=1e-9)
+            found = looked_up.proved(weights, question, exact)
+            assert found <= truth + 1e-9 if truth > 0 else math.isnan(found)
+            wrong.append(math.isnan(found))
     assert wrong[::2] == [False, False] and wrong[3]
+
+
+def test_what_is_proved_beside_some_letters_lies_below_what_they_show():
+    """Of a random network, of which its own answer is asked: more is proved beside `c` than is so beside `b`."""
+    weights, text = random_weights(TASK, 16, 16, 32, 0, 0.2), "a=0, 1+a=?"
+    contexts = holding({0: 0}, 1)
+    problems = problems_of(contexts, TASK, 1, TASK.token("a"))
+    (own,) = last_logits(weights, problems).argmax(1).unique().tolist()
+    question, found = question_of(text, TASK) | {"answer": own}, {}
+    exact = looked_up.by_letter(weights, question, 1)
+    for letters in (["b"], ["c"], ["c", "b"]):
+        held = problems[torch.isin(contexts, torch.tensor([*map(TASK.token, letters)])).any(1)]
+        truth = np.delete(least_leads(weights, held, own), own).min()
+        assert exact[letters].min(axis=None) == pytest.approx(truth, abs=1e-9)
+        found["".join(letters)] = looked_up.proved(weights, question, exact, letters), truth
+        assert len(held) == 60 * len(letters) and 0 <= truth - found["".join(letters)][0] < 0.01
+    assert found["b"][1] < found["c"][0]
+    assert math.isnan(looked_up.proved(weights, question, exact - 100, ["b"]))
+
+
+def test_a_network_among_some_letters_answers_as_before():
+    weights, letters = random_weights(TASK, 16, 16, 32, 0, 0.3), ["c", "a"]
+    fewer, question = looked_up.among(weights, question_of("c=3, c+1=?", TASK), letters)
+    assert question == {"left": "a", "right": 1, "asked": {"a": 3}, "answer": 4} and fewer.task.n_variables == 2
+    there = "a=3, b=4, a+1=?"
+    here = there.replace("a", "C").replace("b", "a")
+    asked = Problem.parse(there, fewer.task).tokens()[None], Problem.parse(here, TASK).tokens()[None]
+    torch.testing.assert_close(last_logits(fewer, asked[0]), last_logits(weights, asked[1]))
+
+
+def test_letters_are_sorted_by_the_score_that_their_question_gives_them():
+    weights = load_run("seed-42").weights()
+    questions = attack.draw_questions(STUDY, "1-var left", looked_up.DRAWN, looked_up.SEED).at(torch.tensor([0]))
+    name, operand = questions.asked[0, 0], questions.numbers[0, 1]
+    moved, places = weights.W_E @ OV(weights, 1), weights.W_pos @ OV(weights, 1)
+    query = weights.W_E[STUDY.equal] + weights.W_pos[STUDY.last] + (places[STUDY.left] + places[STUDY.right]) / 2
+    query = query + (moved[STUDY.first_variable + name] + moved[operand]) / 2
+    scores = {each: query @ QK(weights, 2) @ moved[STUDY.token(each)] for each in STUDY.variable_names}
+    del scores[STUDY.variable_names[name]]
+    order = sorted(scores, key=scores.get, reverse=True)
+    assert looked_up.sets_of(weights, questions) == {
+        "all": order,
+        "upper": order[:5],
+        "lower": order[6:],
+        "lowest": order[8:],
+    }
 
 
 def test_the_worst_of_two_is_a_context_of_two_and_worse_than_one():
@@ -414,16 +471,31 @@ def test_look_ups_proved_again():
         assert (table[f"lead {others}"].dropna() > 0).all()
     done = table["lead 1"].notna()
     assert (table["lead 1"] <= table["exact one"])[done].all()
+    for part, whole in looked_up.PARTS.items():
+        lead, wider = table[f"lead {part}"], table["lead 1" if whole == "all" else f"lead {whole}"]
+        assert (lead.isna() | (0 < lead) & (lead <= table[f"exact {part}"])).all()
+        assert (lead == wider)[wider.notna()].all()
     row = table.query("run == 'seed-42' and kind == '1-var left'").iloc[0]
-    problem = Problem.parse(row["question"])
-    weights, ((name, number),) = load_run("seed-42").weights(), problem.assignments
-    asked, operands = {STUDY.token(name) - STUDY.first_variable: number}, (STUDY.token(problem.left), STUDY.token(problem.right))
-    alone = looked_up.proved(Tables(weights), operands, problem.answer, asked, certified.sized(STUDY, 1))
-    assert alone == pytest.approx(row["lead 0"], abs=0.003)
-    contexts = certified.written_out(STUDY, asked, layouts_of_two := certified.sized(STUDY, 2))
-    assert len(contexts) == 2 * len(layouts_of_two) * 11 * 59
-    leads = certified.tried(weights, contexts, operands, problem.answer)
-    assert min(leads.min(), row["lead 0"]) == pytest.approx(row["exact one"], abs=0.01)
+    weights, question = load_run("seed-42").weights(), question_of(row["question"], STUDY)
+    alone, one = (looked_up.by_letter(weights, question, others) for others in (0, 1))
+    assert looked_up.proved(weights, question, alone) == pytest.approx(row["lead 0"], abs=0.003)
+    assert one.shape == (45, 11)
+    assert min(alone.min(axis=None), one.min(axis=None)) == pytest.approx(row["exact one"], abs=0.002)
+    letters = row["letters"].split()
+    for part, some in (("upper", letters[:5]), ("lower", letters[6:]), ("lowest", letters[8:])):
+        assert one[some].min(axis=None) == pytest.approx(row[f"exact {part}"], abs=0.002)
+
+
+def test_the_shipped_certificate_of_look_ups_holds():
+    file, weights = shipped_file("proof/look-ups-42.json"), load_run("seed-42").weights()
+    given, table = json.loads(file.read_text()), pd.read_csv(shipped_file("proof/lookups.csv")).query("run == 'seed-42'")
+    found = {checker.said(each): each for each in given["questions"]}
+    assert len(found) == len(table) == 3
+    for _, row in table.iterrows():
+        each = found[checker.said(question := question_of(row["question"], STUDY))]
+        assert question.items() <= each.items() and each["most"] == row["most"]
+        assert min(each["bounds"]) == pytest.approx(row["lead 0"], abs=0.003)
+    assert "in each of the 11 contexts of what is asked for and at most 0 other assignments" in checker.check(file, weights)
 
 
 def test_the_shipped_certificate_says_what_the_table_says_and_some_of_it_is_checked():

@@ -4,7 +4,7 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,7 +23,7 @@ Command = tuple[Callable[[argparse.Namespace], None], Callable[["Parser"], None]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and which takes every option once, by its whole name."""
+    """A parser whose errors are one line, and which takes options by their whole names, once unless they append."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, allow_abbrev=False, **kwargs)
@@ -33,6 +33,7 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None):
         args = list(sys.argv[1:] if args is None else args)
         options = [each.partition("=")[0].replace("--no-", "--") for each in args if each.startswith("--")]
+        options = [each for each in options if each not in set(_appending(self))]
         for each in args:
             name = each.partition("=")[0]
             if options.count(name.replace("--no-", "--")) > 1:
@@ -45,6 +46,16 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str):
         sys.exit(refuse(f"{message} (try {self.prog} --help)"))
+
+
+def _appending(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The options of a parser and its commands that may be given several times."""
+    for action in parser._actions:
+        if isinstance(action, argparse._AppendAction):
+            yield from action.option_strings
+        elif isinstance(action.choices, Mapping):
+            for each in action.choices.values():
+                yield from _appending(each)
 
 
 def one_line(message: object, most: int = 400) -> str:

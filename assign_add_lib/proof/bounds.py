@@ -11,6 +11,7 @@ by two lines.
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,11 @@ class Tables:
         keys = (join([_flat(own), _flat(self.moved)], 0) @ QK[1].mT).mT
         self.sought, self.sought_by_reader = (_flat(self.moved) @ keys).mT.reshape(-1, *own.shape[:2]), self.reader @ keys
         self.own, self.W_in, self.W_out, self.W_U = own, w["W_in"], w["W_out"], w["W_U"]
+
+    @cached_property
+    def inputs(self) -> "Values":
+        """What the inputs of all neurons take from places, then their negatives."""
+        return Values.of(self, ball(np.concatenate([self.W_in, -self.W_in], 1)))
 
 
 def standing(task: Task) -> np.ndarray:
@@ -137,13 +143,13 @@ class Box:
 
     def least(self, table: Ball) -> Ball:
         """The least sum of one name and one number for each assignment, of a table (..., assignment, V + N)."""
-        V = self.task.n_variables
-        names, numbers = (table.mid + self.barred)[..., :V], (table.mid + self.barred)[..., V:]
-        return Ball(np.stack([names.min(-1), numbers.min(-1)], -1), table.rad).sum((-1, -2))
+        V, barred = self.names.shape[1], self.barred
+        parts = [(table.mid[..., part] + barred[:, part]).min(-1) for part in (slice(V), slice(V, None))]
+        return Ball(np.stack(parts, -1), table.rad).sum((-1, -2))
 
     def mean(self, table: Ball) -> Ball:
         """The mean over the allowed choices of each name and number, (..., assignment, 2)."""
-        V, allowed = self.task.n_variables, np.isfinite(self.barred)
+        V, allowed = self.names.shape[1], np.isfinite(self.barred)
         parts = [
             np.where(allowed, table.mid, 0)[..., part].sum(-1) / allowed[:, part].sum(-1) for part in (slice(V), slice(V, None))
         ]
@@ -212,8 +218,11 @@ def context_keys(tables: Tables, box: Box, own: Ball, moved: Ball) -> Keys:
     def rest(at: int, queries: np.ndarray, before: int):
         """How much weight goes before a position, (query) from below and above, and what it brings, (function, query)."""
         earlier = sum(start < before for start in box.starts)
-        inside = Box(task, box.starts[:earlier], box.names[:earlier], box.numbers[:earlier])
-        gaps, chosen = pads[pads < before], (position[:earlier], token[:earlier])
+        names, numbers = box.names[:earlier], box.numbers[:earlier]
+        either, any_ = (each.any(0) | (not earlier) for each in (names, numbers))  # what stands nowhere need not be looked at
+        inside = Box(task, box.starts[:earlier], names[:, either], numbers[:, any_])
+        gaps, kept = pads[pads < before], np.concatenate([either, any_])
+        chosen = position[:earlier, kept], token[:earlier, kept]
         fixed_weight, fixed = tables.weight[at, queries][:, gaps, task.pad], moved[:, gaps, task.pad]
         weight, value = tables.weight[at, queries][:, *chosen], moved[:, *chosen]
         if not before:
@@ -419,16 +428,15 @@ def _weighed(values: np.ndarray, around: np.ndarray, few: np.ndarray, many: np.n
     return least(apart * few, apart * many)
 
 
-def ready(tables: Tables, box: Box, functions: Ball) -> tuple[Values, Keys]:
-    """What does not depend on the question of functions (d_model, function), to be bounded by `Question.least`."""
-    values = Values.of(tables, functions)
+def ready(tables: Tables, box: Box, values: Values) -> tuple[Values, Keys]:
+    """What does not depend on the question of linear functions, to be bounded by `Question.least`."""
     return values, context_keys(tables, box, values.own, values.moved)
 
 
 def neurons(tables: Tables, box: Box) -> tuple[Values, Keys] | None:
     """That of all neurons' inputs, then of their negatives; None where no bound is found."""
     with np.errstate(all="ignore"), suppress(ZeroDivisionError):
-        return ready(tables, box, ball(np.concatenate([tables.W_in, -tables.W_in], 1)))
+        return ready(tables, box, tables.inputs)
 
 
 def lines(tables: Tables, answer: int, lowest: np.ndarray, highest: np.ndarray) -> tuple[Ball, Ball]:
@@ -469,7 +477,7 @@ def margins(question: Question, answer: int, neurons: tuple[Values, Keys] | None
         reading = question.reading()
         if neurons:
             functions, constant = lines(tables, answer, *ranges(question, neurons, reading))
-            leads = (ball(question.least(*ready(tables, question.box, functions), reading)) + constant).lower()
+            leads = (ball(question.least(*ready(tables, question.box, Values.of(tables, functions)), reading)) + constant).lower()
             found = np.nan_to_num(leads, nan=-np.inf, posinf=-np.inf)
     found[answer] = np.inf
     return found

@@ -20,18 +20,20 @@ def layouts(task: Task, most: int | None = None) -> Iterator[Layout]:
             yield tuple(place + before for before, place in enumerate(chosen))
 
 
-def count(task: Task, n: int) -> int:
-    """How many contexts have just n assignments: a layout, different names, and any numbers."""
-    return math.comb(task.room - n, n) * math.perm(task.n_variables, n) * task.n_numbers**n if 0 <= n <= task.slots else 0
+def count(task: Task, n: int, asked: int = 0) -> int:
+    """How many contexts have just n assignments: a layout, different names, and any numbers; `asked` of them are given."""
+    ways = math.perm(n, asked) * math.perm(task.n_variables - asked, n - asked) if asked <= n <= task.slots else 0
+    return math.comb(task.room - n, n) * ways * task.n_numbers ** (n - asked) if ways else 0
 
 
-def contexts(task: Task, most: int | None = None) -> int:
-    """How many contexts have at most so many assignments, which is how many problems ask for one and the same plain sum.
+def contexts(task: Task, most: int | None = None, asked: int = 0) -> int:
+    """How many problems ask one and the same question: contexts of its `asked` assignments and at most so many others.
 
-    >>> contexts(Task(n_numbers=3, n_variables=2, length=8))
-    37
+    >>> task = Task(n_numbers=3, n_variables=2, length=8)
+    >>> contexts(task), contexts(task, asked=1), contexts(task, asked=2)
+    (37, 9, 2)
     """
-    return sum(count(task, n) for n in range(1 + (task.slots if most is None else most)))
+    return sum(count(task, n, asked) for n in range(1 + (task.slots if most is None else asked + most)))
 
 
 def problems(task: Task, kind: str, most: int | None = None) -> int:

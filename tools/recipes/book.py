@@ -229,7 +229,7 @@ TABLE = [
     Recipe("proof-ladder", ["data/proof/ladder.csv"], ["runs"], 12, [ladder]),
     Recipe("proof-boxes", ["data/proof/boxes.csv", "data/proof/one-sum.csv"], ["runs"], 2, [boxed, one_sum]),
     Recipe("proof-by-hand", ["data/proof/by-hand.csv"], [], 2, [by_hand]),
-    Recipe("proof-look-ups", ["data/proof/lookups.csv"], ["runs"], 22, [look_ups]),
+    Recipe("proof-look-ups", ["data/proof/lookups.csv", "data/proof/look-ups-42.json"], ["runs"], 30, [look_ups]),
     Recipe("certified", ["data/proof/certified.csv", "data/proof/seed-42.json"], ["runs"], 35, [certified], parts=True),
     Recipe("proof-sharp", ["data/proof/sharp-42.json"], ["runs"], 50, [sharp]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),

@@ -17,7 +17,7 @@ from assign_add_lib.engine.manifest import shipped_file
 from assign_add_lib.proof import attack as at
 from assign_add_lib.proof.attack import Questions
 from assign_add_lib.proof.bounds import Question, Tables, margins, neurons
-from assign_add_lib.proof.certificate import Pair, certify_run, order_of, prove, sample, written
+from assign_add_lib.proof.certificate import Pair, certify_run, order_of, prove, question_of, sample, written
 from assign_add_lib.proof.checker import BOXES, boxes
 from assign_add_lib.proof.contexts import Layout, layouts, problems
 from assign_add_lib.proof.everywhere import NUMBER, Shares, leads, least_lead, shares
@@ -255,7 +255,7 @@ def one_sum(pair: Pair = (21, 22)) -> Files:
     for name in ("by hand", "seed-42"):
         weights = network(name)
         tables, answer = Tables(weights), sum(pair) % weights.task.n_numbers
-        asked = prove(weights, list(layouts(weights.task, MOST)), [pair])[0]
+        asked = prove(weights, list(layouts(weights.task, MOST)), MOST, [question_of("{}+{}".format(*pair), weights.task)])[0]
         row = {"run": name, "left": pair[0], "right": pair[1], "anything": below(leads(tables, Shares.any(), [pair])[0])}
         row |= {"tables": below(leads(tables, shares(tables, NUMBER, NUMBER), [pair])[0])}
         waves, perfect = key_frequencies(number_table(weights)), Shares((0.5, 0.5), (0.5, 0.5), 0.0)
