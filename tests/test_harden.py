@@ -7,7 +7,8 @@ from small import contents
 from assign_add_lib import load_run
 from assign_add_lib.proof import harden as module
 from assign_add_lib.proof.attack import margin_of
-from assign_add_lib.proof.harden import HardenConfig, Hardened, HardenLearner, harden
+from assign_add_lib.proof.certificate import certify_run, check_run
+from assign_add_lib.proof.harden import HardenConfig, Hardened, HardenLearner, harden, opened
 
 SHORT = {"steps": 12, "log_every": 4, "progress": False}
 
@@ -49,3 +50,15 @@ def test_a_run_of_another_split_is_refused(finished):
     values = load_run(finished).config.to_dict() | {"of": str(finished), "seed": 4, "task": load_run(finished).task}
     with pytest.raises(ValueError, match="was trained with another seed, task or share"):
         HardenLearner(HardenConfig(**values))
+
+
+def test_what_was_trained_on_is_certified_by_its_folder(finished, tmp_path):
+    run = harden(str(finished), tmp_path / "run", **SHORT)
+    assert type(opened(run.folder)) is Hardened and opened(finished).config == load_run(finished).config
+    how = {"jobs": 1, "progress": False}
+    certify_run(run.folder, tmp_path / "proof.json", ["0+1=?"], most=0, **how)
+    assert "proved" in check_run(run.folder, tmp_path / "proof.json", **how)
+    with pytest.raises(ValueError, match="no checkpoint at step 12"):
+        check_run(finished, tmp_path / "proof.json", **how)
+    with pytest.raises(FileNotFoundError):
+        opened(tmp_path / "nothing")

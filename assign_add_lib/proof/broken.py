@@ -14,8 +14,8 @@ from ..engine.progress import progress_bar
 from ..engine.sweep import here
 from ..model import Weights
 from ..task import KINDS, Problem
-from ..training import load_run
 from .attack import attack, draw_questions, layouts
+from .harden import opened
 
 PART = 32  # questions that are searched at once
 MOST = 100_000
@@ -65,7 +65,7 @@ def attack_run(
             raise ValueError(f"{what} must be at least 1 and at most {most}, not {value}")
     if not 0 <= seed < 2**31:
         raise ValueError(f"seed must be from 0 to {2**31 - 1}, not {seed}")
-    run, file = load_run(name), Path(file)
+    run, file = opened(name), Path(file)
     if file.is_dir():
         raise ValueError(f"{file} is a folder; what is found goes into a file")
     weights, kinds = run.weights(step), list(dict.fromkeys(kinds))

@@ -16,10 +16,10 @@ from ..engine.progress import progress_bar
 from ..engine.sweep import here
 from ..model import Weights
 from ..task import Problem, Task
-from ..training import load_run
 from .bounds import Tables
 from .checker import BOXES, FORM, GRAIN, PART, check, check_question, claimed, fingerprint, least_leads, parted, said
 from .contexts import Layout, layouts
+from .harden import opened
 from .repair import sharpened
 
 Pair = tuple[int, int]
@@ -110,7 +110,7 @@ def certify_run(
     searched again.  Returns what it says of these questions.  ValueError for bad settings, and where the file holds anything
     else; OSError where it cannot be written.
     """
-    run, file = load_run(name), Path(file)
+    run, file = opened(name), Path(file)
     weights = sharpened(run.weights(step), sharpen)
     task = weights.task
     questions = min(16, task.n_numbers**2) if questions is None else questions
@@ -152,7 +152,7 @@ def _place(task: Task, question: dict) -> tuple[int, ...]:
 
 def check_run(name: str | Path, file: str | Path, jobs: int | None = None, progress: bool = True) -> str:
     """Check a certificate of a run by `checker.check`, with several processes; returns and raises what that does."""
-    run, given = load_run(name), read_json(file)
+    run, given = opened(name), read_json(file)
     step, sharpen = given.get("step"), given.get("sharpen")
     if type(step) is not int or not isinstance(sharpen, list) or not all(type(each) is float for each in sharpen):
         raise ValueError(f"{file} is no certificate: it does not tell the step of a run, and how scores were sharpened")

@@ -1,5 +1,6 @@
 """Training on from a finished run on found contexts: a share of each batch is the worst that the attack finds at the time."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +70,16 @@ class Hardened(Run):
     """A run that was trained on."""
 
     shelf, kind = "hardened", HardenConfig
+
+
+def opened(name: str | Path) -> Run:
+    """A run of the study by name or folder, or one that was trained on by its folder; raises what `load_run` does."""
+    try:
+        return load_run(name)
+    except ValueError:
+        with suppress(ValueError):
+            return Hardened.open(name)
+        raise
 
 
 def harden(name: str, folder: str | Path, share: float = 0.25, steps: int = 1000, progress: bool = True, **settings) -> Hardened:

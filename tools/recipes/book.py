@@ -8,6 +8,7 @@ from .beginnings import beginning, small_adders
 from .branches import alone, aside, handed, imposed, of_let_go, of_other_seeds, of_seed_42, of_ten_seeds, of_worlds, release
 from .certified import boxed, by_hand, certified, ladder, one_sum, sharp
 from .controls import table as controls
+from .hardened import hardened
 from .looked_up import look_ups
 from .measured import (
     causal,
@@ -231,6 +232,7 @@ TABLE = [
     Recipe("proof-by-hand", ["data/proof/by-hand.csv"], [], 2, [by_hand]),
     Recipe("proof-look-ups", ["data/proof/lookups.csv", "data/proof/look-ups-42.json"], ["runs"], 30, [look_ups]),
     Recipe("certified", ["data/proof/certified.csv", "data/proof/seed-42.json"], ["runs"], 35, [certified], parts=True),
+    Recipe("proof-hardened", ["data/proof/hardened.csv", "data/proof/hardened-42.csv"], ["runs"], 75, [hardened]),
     Recipe("proof-sharp", ["data/proof/sharp-42.json"], ["runs"], 50, [sharp]),
     Recipe("laboratory", ["data/laboratory.csv"], ["train-laboratory"], 1, [laboratory], parts=True),
     Recipe("laboratory-branches", ["data/laboratory-branches.csv"], ["train-laboratory"], 70, [of_worlds]),

@@ -20,6 +20,7 @@ from .recipe import ROOT, Files, once, text_of
 FOLDER = ROOT / "runs/repaired"
 FACTORS, COST = (1, 1.25, 1.5, 1.75, 2, 2.5), 0.02
 CHOOSE, MEASURE, SIZE = 39, 40, 32  # seeds of questions, and how many of each kind
+TRAINED_ON = ("seed-42", "seed-6", "seed-8")
 HARDENED = {"trained on found contexts": 0.25, "trained on": 0.0}  # share of found contexts
 
 
@@ -62,17 +63,22 @@ def repaired(name: str, repair: str) -> pd.DataFrame:
     return pd.DataFrame([measured(name, repair, weights, factor)])
 
 
+def trained_on(name: str, repair: str) -> Weights:
+    """The weights of a run that was trained on."""
+    return harden(name, ROOT / f"runs/hardened/{name}-{repair.replace(' ', '-')}", HARDENED[repair]).weights()
+
+
 def hardened(name: str, repair: str) -> pd.DataFrame:
     """The row of a run that was trained on."""
-    run = harden(name, ROOT / f"runs/hardened/{name}-{repair.replace(' ', '-')}", HARDENED[repair])
+    weights = trained_on(name, repair)
     with torch.inference_mode():
-        return pd.DataFrame([measured(name, repair, run.weights())])
+        return pd.DataFrame([measured(name, repair, weights)])
 
 
 def table() -> Files:
     """Ten runs and their repairs without training, three that are trained on."""
     without = ["as trained", "sharper", *(each for each in REPAIRS if "and" not in each)]
     rows = [(repaired, name, each) for name in shipped_runs() for each in without]
-    rows += [(hardened, name, each) for name in ("seed-42", "seed-6", "seed-8") for each in HARDENED]
+    rows += [(hardened, name, each) for name in TRAINED_ON for each in HARDENED]
     parts = [once(FOLDER / f"{name}-{each}.csv", partial(make, name, each)) for make, name, each in rows]
     return {"data/proof/repaired.csv": text_of(pd.concat(parts))}
