@@ -588,6 +588,15 @@ def trained_on():
     return f"{WORDS[sum(held)]} of four"
 
 
+def hardened_are_proved():
+    after = pd.read_csv(shipped_file("proof/hardened.csv")).set_index(["repair", "run"])["at most 2"]
+    found, plain = after["trained on found contexts"], after["trained on"]
+    before = pd.read_csv(shipped_file("proof/certified.csv")).query("most >= 2").groupby("run").size()
+    held = [(found > before.reindex(found.index, fill_value=0)).all(), (found > plain).all()]
+    assert len(found) == 3
+    return f"{WORDS[sum(held)]} of two"
+
+
 MODULO, LINKS, SUBTRACTION = ("modulus-60", "modulus-29"), ("chain-two-layers",), ("subtraction",)
 
 
@@ -644,6 +653,7 @@ DECIDE = {
     "repair-balance": lambda: costs_and_changes_little("balanced"),
     "repair-copies": lambda: costs_and_changes_little("copies alike"),
     "repair-trained": trained_on,
+    "certify-hardened": hardened_are_proved,
     "lookups-letters": beside_low_letters,
     "more-steps": more_steps,
     "right-starts": right_starts,
