@@ -94,7 +94,7 @@ def _steepest(text: str) -> str:
         text = better
 
 
-@foretold("the free places that hold the same number in the end", 5)
+@foretold("the margin in the end", -9.0)
 def worst(answer) -> str:
     """Exercise 18.2: `answer(text, margins)` is where a search ends that changes one free number at a time."""
     for start in (START, "h=7, b=17, a=42, b+19=?", "c=10, d=20, e=30, 10+23=?"):
