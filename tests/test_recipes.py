@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from enumerated import GOOD, TASK, by_hand, every_context, least_leads, planted
+from enumerated import GOOD, SMALL, TASK, by_hand, every_context, least_leads, planted
 from enumerated import asked as problems_of
 from recipes import __main__ as command
-from recipes import attacked, beginnings, branches, certified, controls, looked_up, repaired, rounds, runs, starts
+from recipes import attacked, beginnings, branches, certified, controls, hardened, looked_up, repaired, rounds, runs, starts
 from recipes import recipe as module
 from recipes.book import RECIPES, TABLE
 from recipes.recipe import Recipe, follow, order
@@ -438,6 +438,21 @@ def test_bounds_of_one_sum_lie_below_what_is_found_in_a_tiny_world(monkeypatch):
     bounds = table[["anything", "tables", "waves", "together"]]
     assert (bounds.max(axis=1) <= table["found"] + 1e-3).all() and (table["found"] <= table["found two"] + 1e-3).all()
     assert (table["anything"] < table["waves"]).all() and (table["waves"] <= table["tables"]).all()
+
+
+def test_what_is_proved_after_training_on_lies_below_every_context(monkeypatch):
+    given = dict(zip(hardened.HARDENED, (GOOD, planted(SMALL, token=2))))
+    monkeypatch.setattr(hardened, "trained_on", lambda name, repair: given[repair])
+    table = hardened.beside_anything("seed-42", size=4)
+    assert (table["most"] == SMALL.slots).all() and table["full, ordinary steps"].min() < 0
+    contexts = {"lead": every_context(SMALL), "full, ordinary steps": every_context(SMALL, frozenset({0, 2}))}
+    for _, row in table.iterrows():
+        pair = int(row["left"]), int(row["right"])
+        for (column, context), weights in zip(contexts.items(), given.values()):
+            leads = least_leads(weights, problems_of(context, SMALL, *pair), sum(pair) % SMALL.n_numbers)
+            assert row[column] <= np.delete(leads, sum(pair) % SMALL.n_numbers).min() + 1e-3
+    (row,) = hardened.counted("seed-42", "trained on found contexts", size=4, most=1).to_dict("records")
+    assert row == {"run": "seed-42", "repair": "trained on found contexts", "sums": 4, "at most 0": 4, "at most 1": 4}
 
 
 @pytest.mark.parametrize("starts", [(1,), (0, 2)])
