@@ -30,7 +30,7 @@ def runs(monkeypatch):
     """Runs of networks that no one trained."""
     kept = {"good": GOOD, "poor": POOR}
     runs = {name: SimpleNamespace(name=name, steps=[0, 7], weights=lambda step, each=each: each) for name, each in kept.items()}
-    monkeypatch.setattr(certificate, "load_run", runs.__getitem__)
+    monkeypatch.setattr(certificate, "opened", runs.__getitem__)
 
 
 @pytest.fixture
