@@ -112,7 +112,7 @@ def test_the_reader_trains_it(browser, moving):
     assert verdict(browser).startswith("Paused. After ")
     button(browser, "Another start").click()
     wait(browser, "Does the other line follow?")
-    assert browser.find_element(By.CSS_SELECTOR, "train-here polyline.former").get_attribute("points")
+    assert browser.execute_script("return document.querySelector('train-here polyline.former').getAttribute('points')")
 
 
 def test_settings_begin_anew_and_nothing_runs_out_of_sight(browser, moving):
