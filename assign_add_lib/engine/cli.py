@@ -33,10 +33,10 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None):
         args = list(sys.argv[1:] if args is None else args)
         options = [each.partition("=")[0].replace("--no-", "--") for each in args if each.startswith("--")]
-        options = [each for each in options if each not in set(_appending(self))]
+        several = set(_appending(self))
         for each in args:
             name = each.partition("=")[0]
-            if options.count(name.replace("--no-", "--")) > 1:
+            if name not in several and options.count(name.replace("--no-", "--")) > 1:
                 self.error(f"{name} is given twice")
             if re.fullmatch("|--[^=]*=(--)?", each):  # of `=--` argparse would make an empty list
                 self.error(f"{name or 'an argument'} is empty")
